@@ -1,17 +1,18 @@
 //! What other tools print at their end, as `etalon import` reads it.
 //!
 //! Seeds: crates/formats/tests/data docs/import.md crates/formats/src crates/formats/tests/hammerdb.rs
-//! Seeds: crates/formats/tests/sqlio.rs
+//! Seeds: crates/formats/tests/sqlio.rs crates/formats/tests/readers.rs
 
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use formats::{fio, hammerdb, into_experiment, pgbench, sqlio, sysbench};
+use formats::recognise::{self, Text};
+use formats::{FormatError, Options, fio, hammerdb, into_experiment, pgbench, sqlio, sysbench};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
-    let imported = match choice % 6 {
+    let imported = match choice % 7 {
         0 => pgbench::import_summaries(&pgbench::read_summaries(bytes), "a", "file"),
         1 => sysbench::import(&sysbench::read(bytes), "a", "file"),
         2 => match fio::read(bytes) {
@@ -19,6 +20,17 @@ fuzz_target!(|data: &[u8]| {
             Err(_) => return,
         },
         3 => hammerdb::import(&hammerdb::read(bytes), "a", "file"),
+        5 => {
+            let (text, options) = (text(bytes), Options::default());
+            let asked =
+                Text { text: &text, source: "file", system: "a", is_named: false, reader: None, options: &options };
+            if let Ok(read) = recognise::read(&asked) {
+                let _ = into_experiment("name", &read.imports);
+            }
+            let _ = formats::packed::read_text(bytes.to_vec());
+            let _ = formats::packed::each_file_of(bytes, |_, _| Ok::<(), FormatError>(()));
+            return;
+        }
         4 => sqlio::import(&sqlio::read(bytes), "a", "file"),
         _ => {
             let text = text(bytes);

@@ -4,9 +4,13 @@ mod conduct;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use formats::pgbench::SeventhColumn;
 
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
+
+use crate::commands::import::AUTO;
 
 /// Measures database servers and the disks under them, platform A against platform B: which is faster, by how much,
 /// and how sure that is.
@@ -68,8 +72,8 @@ pub enum Command {
     ///   etalon run plan.toml
     ///
     /// `etalon plan` takes the same words and touches nothing; `etalon init` writes
-    /// them as a plan. On a server étalon works in a schema or a database of its own,
-    /// `etalon`, and removes it at the end.
+    /// them as a plan. On a server étalon works in a schema or a database `etalon`,
+    /// and removes at the end what it made there; things of others stay.
     #[command(verbatim_doc_comment)]
     Run(RunArgs),
     /// Write a commented plan for systems: what `run` with the same words would do
@@ -407,40 +411,31 @@ pub enum GateFormat {
 /// `etalon import`.
 #[derive(Args, Clone, Debug)]
 pub struct ImportArgs {
-    /// What the files are
-    pub format: ImportFormat,
-    /// The files, each as FILE or SYSTEM=FILE; without a system's name that of the file counts
+    /// Files, folders, archives or `-`, each as FILE or SYSTEM=FILE; without a system's name that of the file counts
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// The store to write
     #[arg(long, short, value_name = "STORE")]
     pub output: PathBuf,
+    /// What the files are; each is recognised by itself unless this says it
+    #[arg(long, value_name = "FORMAT", default_value = AUTO, value_parser = format_names())]
+    pub format: String,
+    /// What a column of a wide table is: METRIC:UNIT:DIRECTION, SYSTEM@METRIC:UNIT:DIRECTION, key, system, benchmark or ignore
+    #[arg(long, value_name = "COLUMN=MEANING")]
+    pub map: Vec<String>,
+    /// Take one name for another: of a benchmark, a key or a value of one
+    #[arg(long, value_name = "OLD=NEW")]
+    pub alias: Vec<String>,
     /// What the seventh column of pgbench's logs is, which they do not tell
     #[arg(long, value_name = "WHAT")]
     pub seventh: Option<Seventh>,
 }
 
-/// What a file to import is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ImportFormat {
-    /// Output of SQLIO, many runs in a file
-    Sqlio,
-    /// Task logs of the published C# client for PostgreSQL; all of a system are one run
-    TaskLog,
-    /// What pgbench prints
-    Pgbench,
-    /// Logs of `pgbench -l`; those of one process are one run
-    PgbenchLog,
-    /// Logs of `pgbench -l --aggregate-interval`; those of one process are one run
-    PgbenchAggregate,
-    /// What sysbench 1.0 prints
-    Sysbench,
-    /// JSON of fio 3
-    Fio,
-    /// What HammerDB tells of its jobs: answers in JSON, saved reports, the console
-    Hammerdb,
-    /// CSV with the columns system, keys, repetition, metric, unit, value
-    Tidy,
+/// The formats by name, with what each is: those that have a reader.
+fn format_names() -> PossibleValuesParser {
+    let auto = PossibleValue::new(AUTO).help("Recognise each file");
+    let known = formats::reader::READERS.iter().map(|reader| PossibleValue::new(reader.name).help(reader.about));
+    PossibleValuesParser::new(std::iter::once(auto).chain(known))
 }
 
 /// The seventh column of a log of pgbench.
@@ -450,6 +445,15 @@ pub enum Seventh {
     Lag,
     /// Retries: it ran with `--max-tries`
     Retries,
+}
+
+impl From<Seventh> for SeventhColumn {
+    fn from(seventh: Seventh) -> SeventhColumn {
+        match seventh {
+            Seventh::Lag => SeventhColumn::Lag,
+            Seventh::Retries => SeventhColumn::Retries,
+        }
+    }
 }
 
 /// `etalon export`.

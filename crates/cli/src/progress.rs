@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use engine::Registry;
+use families::system::{Notice, Notices};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
@@ -71,6 +72,15 @@ impl<'a> Progress<'a> {
             decided: BTreeSet::new(),
             told_of_load: None,
         }
+    }
+
+    /// Prints, from any thread, what a silent system waits for.
+    pub fn notices(&self) -> Notices {
+        let (printer, bar) = (self.printer, self.bar.clone());
+        Notices::new(move |notice| match &bar {
+            Some(bar) => bar.suspend(|| tell(notice, printer)),
+            None => tell(notice, printer),
+        })
     }
 
     fn label(&self, case: &Case) -> String {
@@ -198,6 +208,13 @@ impl Observer for Progress<'_> {
 }
 
 /// A single system is never sure of anything.
+pub fn tell(notice: Notice<'_>, printer: Printer) {
+    match notice {
+        Notice::Waits(text) => printer.warning(text),
+        Notice::Works(text) => printer.remark(text),
+    }
+}
+
 pub fn may_end_early(plan: &Plan) -> bool {
     let is_sure_some_day = |until: &UntilSure| until.stop != Stop::Never && plan.systems.len() > 1;
     plan.schedule.until_sure.is_some_and(|until| until.max_time.is_some() || is_sure_some_day(&until))

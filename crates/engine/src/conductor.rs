@@ -199,6 +199,7 @@ impl<'a> Conductor<'a> {
                 tables: self.tables(),
                 forfeited: self.options.forfeited.clone(),
                 interrupt: Arc::clone(&self.options.interrupt),
+                notices: self.options.notices.clone(),
                 ..OpenRequest::new(system, self.options.consent)
             };
             let failed = |failure| system_error(&system.name, failure);

@@ -10,7 +10,7 @@ use store::Rest;
 
 use crate::look::Judge;
 use crate::site::Places;
-use families::system::Consent;
+use families::system::{Consent, Notices};
 use families::workload::Grants;
 
 /// For a server that went away.
@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct ExperimentOptions {
     pub consent: Consent,
     pub interrupt: Arc<AtomicBool>,
+    /// Hears what a silent system waits for.
+    pub notices: Notices,
     /// Overrides where private servers live.
     pub scratch_base: Option<PathBuf>,
     pub grants: Grants,
@@ -45,6 +47,7 @@ impl ExperimentOptions {
         ExperimentOptions {
             consent,
             interrupt,
+            notices: Notices::default(),
             scratch_base: None,
             grants: Grants::default(),
             reactor: Choice::Auto,

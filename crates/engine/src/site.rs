@@ -358,6 +358,7 @@ impl Site for Here {
             }
         };
         if record.state == RunState::Measured {
+            system.check_claim()?;
             let told = [("read_through_time", "s", reading_s), ("kept_copies", "bytes", system.kept_bytes() as f64)];
             let there = told.into_iter().filter(|(.., value)| *value > 0.0);
             record.measurements.extend(

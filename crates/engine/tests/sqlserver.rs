@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::Registry;
-use families::system::{Consent, OpenRequest, System};
+use families::system::{Consent, Notices, OpenRequest, System};
 use families::work::RunTask;
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
@@ -479,4 +479,43 @@ fn the_scripted_server_keeps_its_transactions_apart() {
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 0);
     session.execute("COMMIT TRANSACTION").unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 1);
+}
+
+/// Étalon's own question is told of, and an interrupt ends it.
+#[test]
+fn a_statement_without_an_answer_is_told_of_and_left() {
+    let asks_aside = "sys.dm_exec_requests WHERE session_id";
+    let silent = Arc::new(AtomicBool::new(false));
+    let is_silent = Arc::clone(&silent);
+    let server = Server::start(
+        Encryption::None,
+        Arc::new(move |asked| {
+            if let Asked::Batch(sql) = asked
+                && is_silent.load(Ordering::SeqCst)
+                && !sql.contains(asks_aside)
+            {
+                std::thread::sleep(Duration::from_secs(20));
+            }
+            None
+        }),
+    );
+    let (teller, told) = std::sync::mpsc::channel();
+    let teller = std::sync::Mutex::new(teller);
+    let notices = Notices::new(move |notice| drop(teller.lock().unwrap().send(notice.text().to_owned())));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let plan = system(&server.url(), &[]);
+    let request =
+        OpenRequest { notices, interrupt: Arc::clone(&interrupt), ..OpenRequest::new(&plan, Consent::OwnOnly) };
+    let opened = Registry::built_in().open(&request).unwrap();
+    silent.store(true, Ordering::SeqCst);
+    let took = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| opened.counters());
+        let said = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert!(said.contains("has not answered étalon's SELECT for 5 s"), "{said}");
+        interrupt.store(true, Ordering::SeqCst);
+        let interrupted = Instant::now();
+        assert_eq!(asked.join().unwrap().unwrap_err().kind, FailureKind::Interrupted);
+        interrupted.elapsed()
+    });
+    assert!(took < Duration::from_secs(2), "{took:?}");
 }

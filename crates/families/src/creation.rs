@@ -42,7 +42,8 @@ impl Workload for TableCreation {
         let table = TableA { threads: thread_count, digits };
         let name = format!("table_a of {} rows, made by the server", table.rows());
         let size_bytes = table.rows() as u64 * ROW_BYTES;
-        Ok(Task { dataset: Dataset { name, size_bytes, ..Dataset::default() }, action: Action::Step(Box::new(table)) })
+        let dataset = Dataset { name, size_bytes, later: vec!["table_a".to_owned()], ..Dataset::default() };
+        Ok(Task { dataset, action: Action::Step(Box::new(table)) })
     }
 }
 

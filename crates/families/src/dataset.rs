@@ -150,6 +150,8 @@ pub struct Dataset {
     pub afterwards: Vec<String>,
     /// Made after loading, too.
     pub routines: Option<Routines>,
+    /// Names of tables that measured steps or scripts make in étalon's place.
+    pub later: Vec<String>,
     /// Approximate, for estimates before the run.
     pub size_bytes: u64,
     /// For systems without tables.

@@ -51,10 +51,55 @@ pub struct OpenRequest<'a> {
     pub interrupt: Arc<AtomicBool>,
     /// Told by a system that takes long to load tables.
     pub progress: Arc<LoadProgress>,
+    /// Hears what a silent system waits for.
+    pub notices: Notices,
     pub part: Part,
     /// Address for a private server's clients on other hosts; default: loopback.
     pub listen: Option<String>,
     pub permits: Permits,
+}
+
+/// What étalon's own questions to a system have to say while they are not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice<'a> {
+    /// The system waits for something else, or does not say.
+    Waits(&'a str),
+    /// The system is at work on a long answer.
+    Works(&'a str),
+}
+
+impl<'a> Notice<'a> {
+    pub fn text(self) -> &'a str {
+        match self {
+            Notice::Waits(text) | Notice::Works(text) => text,
+        }
+    }
+}
+
+/// Hears notices, from any thread.
+#[derive(Clone)]
+pub struct Notices(Arc<dyn Fn(Notice<'_>) + Send + Sync>);
+
+impl Notices {
+    pub fn new(hear: impl Fn(Notice<'_>) + Send + Sync + 'static) -> Notices {
+        Notices(Arc::new(hear))
+    }
+
+    pub fn tell(&self, notice: Notice<'_>) {
+        (self.0)(notice);
+    }
+}
+
+impl Default for Notices {
+    fn default() -> Notices {
+        Notices::new(|_| {})
+    }
+}
+
+impl std::fmt::Debug for Notices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Notices")
+    }
 }
 
 /// How far a long load of tables has come; its threads write it, whoever shows it reads it.
@@ -108,6 +153,7 @@ impl<'a> OpenRequest<'a> {
             forfeited: Vec::new(),
             interrupt: Arc::default(),
             progress: Arc::default(),
+            notices: Notices::default(),
             part: Part::Whole,
             listen: None,
             permits: Permits::All,
@@ -385,6 +431,14 @@ pub trait System: Send + Sync {
         let cause = "the engine works in the process that loads it";
         Err(Failure::new(FailureKind::Unsupported, "load the system from other hosts", cause)
             .hint("leave out `clients_on`: the load is then made on the system's own host"))
+    }
+
+    /// Whether étalon has kept its claim on the tables since they were last prepared.
+    ///
+    /// # Errors
+    /// The session that held it was lost, and another étalon may have used them.
+    fn check_claim(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Before a round other than the first: restarts a private server, so that accidental process state, such as

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use engine::Registry;
 use engine::site::{Places, Site, SiteJob};
-use families::system::{OpenRequest, Part};
+use families::system::{Notices, OpenRequest, Part};
 use families::texts::Texts;
 use families::workload::{Action, Grants};
 use load::error::{Failure, FailureKind};
@@ -47,6 +47,8 @@ pub struct FleetOptions {
     pub lease: Option<Duration>,
     /// Set by the user's Ctrl-C.
     pub interrupt: Arc<AtomicBool>,
+    /// Hears what a silent system of an agent's waits for.
+    pub notices: Notices,
 }
 
 pub struct Fleet {
@@ -173,6 +175,7 @@ impl Fleet {
             lease: options.lease.unwrap_or(LEASE),
             patience: options.patience,
             interrupt: options.interrupt,
+            notices: options.notices,
             jobs: AtomicU64::new(1),
         };
         let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());

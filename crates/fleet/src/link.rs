@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use families::system::{Notice, Notices};
 use load::error::{Failure, FailureKind};
 
 use crate::bus::{Bus, BusError};
@@ -26,6 +27,7 @@ pub(crate) struct Link {
     /// For an agent that may come back.
     pub(crate) patience: Duration,
     pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) notices: Notices,
     pub(crate) jobs: AtomicU64,
 }
 
@@ -97,6 +99,7 @@ impl Link {
         let mut ask = ask;
         let mut heard = Instant::now();
         let mut told = false;
+        let mut said = String::new();
         loop {
             if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd && !told {
                 self.stop(agent, job);
@@ -111,6 +114,10 @@ impl Link {
                 Ok(Reply::Working(progress)) => {
                     heard = Instant::now();
                     ask = &renew;
+                    if let Some(waits) = progress.waits.as_ref().filter(|waits| **waits != said) {
+                        self.notices.tell(Notice::Waits(&format!("agent `{agent}`: {waits}")));
+                        said.clone_from(waits);
+                    }
                     if enough(&progress) {
                         return Ok(None);
                     }

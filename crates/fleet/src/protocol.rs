@@ -219,6 +219,9 @@ pub struct Progress {
     pub ready: bool,
     /// The last interval of its load.
     pub tick: Option<Tick>,
+    /// What its silent system waits for, as it was told last.
+    #[serde(default)]
+    pub waits: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

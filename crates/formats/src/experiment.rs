@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use model::facts::ENDED;
+use model::facts::{ENDED, IMPORT_NOTES, IMPORT_SOURCE, IMPORT_TOOL};
 use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
@@ -328,7 +328,7 @@ impl Shape {
         for system in &self.systems {
             let of_system = imports.iter().zip(&told).filter(|(_, told)| told.contains(system.as_str()));
             let mut facts = Facts::default();
-            let mut sources = Vec::new();
+            let (mut sources, mut tools, mut notes) = (Vec::new(), IndexSet::new(), IndexSet::new());
             if order.is_some() {
                 facts.passing(PAIRING, ROUNDS);
             }
@@ -339,7 +339,8 @@ impl Shape {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
                     facts.passing(ENDED, format!("{ended} of {of}"));
                 }
-                facts.passing("imported.tool", describe(import));
+                tools.insert(describe(import));
+                notes.extend(import.notes.iter().map(String::as_str));
                 sources.push(import.source.as_str());
                 let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);
                 facts.entries.extend(told.map(|(name, fact)| (name.clone(), fact.clone())));
@@ -347,7 +348,11 @@ impl Shape {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
             }
-            facts.passing("imported.source", sources.join(", "));
+            facts.passing(IMPORT_TOOL, tools.into_iter().collect::<Vec<_>>().join(", "));
+            facts.passing(IMPORT_SOURCE, sources.join(", "));
+            if !notes.is_empty() {
+                facts.passing(IMPORT_NOTES, few(&notes));
+            }
             all.insert(system.clone(), facts);
         }
         all.extend(self.facts_of_others(imports));
@@ -377,10 +382,17 @@ pub(crate) fn identity(point: &Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }
 
+/// The first texts of many.
+fn few(texts: &IndexSet<&str>) -> String {
+    let first: Vec<&str> = texts.iter().take(LISTED).copied().collect();
+    let more = texts.len() - first.len();
+    if more > 0 { format!("{}; and {more} more notes", first.join("; ")) } else { first.join("; ") }
+}
+
 fn describe(import: &Imported) -> String {
     match &import.version {
-        Some(version) => format!("{} {version}", import.tool.as_str()),
-        None => import.tool.as_str().to_owned(),
+        Some(version) => format!("{} {version}", import.tool),
+        None => import.tool.to_owned(),
     }
 }
 
@@ -438,14 +450,11 @@ fn check(result: &ImportedResult) -> Result<(), FormatError> {
 }
 
 fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
-    let mut note = format!("imported from {} ({})", import.source, describe(import));
-    if !import.unknown.is_empty() {
-        note.push_str(&format!("; not known: {}", import.unknown.join(", ")));
-    }
     let mut measurements = result.measurements.clone();
     let converted: Vec<String> =
         measurements.iter_mut().filter_map(|one| convert(one, &result.benchmark, dimensions)).collect();
-    let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes).chain(&converted);
+    let source = Mark { kind: MarkKind::Source, detail: import.source.clone() };
+    let details = result.notes.iter().chain(&converted);
     let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
     let (state, reason) = match &result.dropped {
         None => (RunState::Measured, None),
@@ -458,7 +467,7 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
         measurements,
         series: result.series.clone(),
-        marks: details.map(mark).chain(result.marks.iter().cloned()).collect(),
+        marks: std::iter::once(source).chain(details.map(mark)).chain(result.marks.iter().cloned()).collect(),
         points: Vec::new(),
     }
 }
@@ -478,7 +487,6 @@ mod tests {
     use model::{Direction, Role};
 
     use super::*;
-    use crate::Tool;
 
     fn result(system: &str, kb: i64, repetition: Option<u32>) -> ImportedResult {
         let mut result = ImportedResult::new(system, "disk");
@@ -490,7 +498,7 @@ mod tests {
 
     fn import(results: Vec<ImportedResult>) -> Imported {
         Imported {
-            tool: Tool::Tidy,
+            tool: "tidy",
             version: None,
             source: "a.csv".to_owned(),
             results,
@@ -517,7 +525,7 @@ mod tests {
         assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
         assert_eq!(experiment.plan.schedule.rounds, 2);
         let mark = &experiment.runs[0].1.marks[0];
-        assert_eq!(mark.detail, "imported from a.csv (tidy); not known: the order");
+        assert_eq!((mark.kind, mark.detail.as_str()), (MarkKind::Source, "a.csv"));
         assert!(experiment.facts["A"].entries["imported.the order"].reading.is_err());
     }
 

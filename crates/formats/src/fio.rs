@@ -1,7 +1,9 @@
-//! fio 3.x: `--output-format=json` and `json+`.
+//! fio 2 and 3: `--output-format=json` and `json+`, what its clients report, its normal text and its terse lines.
 //!
 //! fio may write text before its JSON, even with `--output=FILE`, and appends on a second run: all documents of a file
 //! are read, and the text around them is kept.
+
+mod text;
 
 use std::collections::BTreeMap;
 
@@ -12,9 +14,10 @@ use stats::NoQuantile;
 
 use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
+use crate::reader::{Found, Names, Reader, Reads, is_json_with};
 use crate::size;
 use crate::text::{decode, said, shortened};
-use crate::{FormatError, Imported, ImportedResult, Tool};
+use crate::{FormatError, Imported, ImportedResult};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FioDocument {
@@ -162,21 +165,20 @@ fn broken(line: u64, error: &serde_json::Error) -> FormatError {
 }
 
 fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatError> {
-    let Some(jobs) = json.get("jobs").and_then(Json::as_array) else {
+    let list = |name: &str| json.get(name).and_then(Json::as_array);
+    let Some(jobs) = list("jobs").or_else(|| list("client_stats")) else {
         return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
     };
     let version = json.get("fio version").and_then(Json::as_str);
-    if version.is_some_and(|version| version.starts_with("fio-2") || version.starts_with("fio-1")) {
-        let what = format!("{}: its latencies have another form", shortened(version.unwrap_or_default()));
-        return Err(FormatError::at(line, what).with_hint("fio 3.0 and later are read"));
-    }
+    // The sum of all clients stands behind them.
+    let is_sum = |job: &&Json| job.get("jobname").and_then(Json::as_str) == Some("All clients") && jobs.len() > 1;
     Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
         global: options(json.get("global options")),
-        jobs: jobs.iter().map(job).collect(),
+        jobs: jobs.iter().filter(|job| !is_sum(job)).map(job).collect(),
         behind: String::new(),
     })
 }
@@ -214,15 +216,24 @@ fn direct(json: &Json, failed: u64) -> Option<Direct> {
     Some(Direct {
         ios,
         iops: number("iops"),
-        bytes_per_s: number("bw_bytes"),
+        // fio 2 has KiB alone.
+        bytes_per_s: number("bw_bytes").or_else(|| number("bw").map(|kib| kib * 1024.0)),
         runtime_ms: number("runtime"),
-        completion: json.get("clat_ns").and_then(|json| latency_of(json, all)),
-        total: json.get("lat_ns").and_then(|json| latency_of(json, all)),
+        completion: latency_named("clat", json, all),
+        total: latency_named("lat", json, all),
     })
 }
 
+/// Version 2 has microseconds, in fields of shorter names.
+fn latency_named(name: &str, json: &Json, all: Option<u64>) -> Option<FioLatency> {
+    match json.get(format!("{name}_ns")) {
+        Some(in_ns) => latency_of(in_ns, all, 1.0),
+        None => latency_of(json.get(name)?, all, 1e3),
+    }
+}
+
 /// `all` is the number of samples if fio does not print it, as up to version 3.26.
-fn latency_of(json: &Json, all: Option<u64>) -> Option<FioLatency> {
+fn latency_of(json: &Json, all: Option<u64>, unit_ns: f64) -> Option<FioLatency> {
     let number = |name: &str| json.get(name).and_then(Json::as_f64);
     let pairs = |name: &str| json.get(name).and_then(Json::as_object).into_iter().flatten();
     let was_measured = || number("max").is_some_and(|max| max > 0.0);
@@ -233,10 +244,13 @@ fn latency_of(json: &Json, all: Option<u64>) -> Option<FioLatency> {
     let samples = samples.filter(|samples| *samples > 0)?;
     Some(FioLatency {
         samples,
-        min_ns: number("min")?,
-        max_ns: number("max")?,
-        mean_ns: number("mean")?,
-        percentiles: pairs("percentile").filter_map(|(rank, ns)| Some((rank.parse().ok()?, ns.as_f64()?))).collect(),
+        min_ns: number("min")? * unit_ns,
+        max_ns: number("max")? * unit_ns,
+        mean_ns: number("mean")? * unit_ns,
+        percentiles: pairs("percentile")
+            .filter_map(|(rank, value)| Some((rank.parse().ok()?, value.as_f64()? * unit_ns)))
+            .filter(|(rank, _)| *rank > 0.0)
+            .collect(),
         bins: pairs("bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
     })
 }
@@ -345,15 +359,34 @@ const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), (
 /// Options whose values are sizes.
 const SIZES: [&str; 3] = ["bs", "size", "io_size"];
 
-/// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
-/// except intermediate ones of one run.
 /// Fio counts times in 64 buckets for each doubling.
 const BUCKET: f64 = 1.0 / 64.0;
 
+pub const READER: Reader = Reader {
+    name: "fio",
+    about: "JSON, text and terse lines of fio 2 and 3",
+    recognises: |text| is_json(text) || text::is_text(text) || text.lines().any(text::is_terse),
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        let is_other = !is_json(input.text) && (text::is_text(input.text) || input.text.lines().any(text::is_terse));
+        let (documents, not_understood) =
+            if is_other { text::read(input.text) } else { (read(input.text.as_bytes())?, Vec::new()) };
+        let mut imported = import(&documents, input.system, input.source);
+        imported.note_not_understood(&not_understood);
+        Ok(Found { imported, not_understood })
+    }),
+};
+
+fn is_json(text: &str) -> bool {
+    is_json_with(text, &["fio version"])
+}
+
+/// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
+/// except intermediate ones of one run.
 pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported {
     let unknown =
         ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
-    let mut imported = Imported::new(Tool::Fio, source, unknown);
+    let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = documents.iter().find_map(|document| document.version.as_deref()).map(plain_version);
     let mut facts = Facts::default();
     facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());

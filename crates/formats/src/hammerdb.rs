@@ -4,15 +4,17 @@
 //! JOBID save` (`hammerdb-job-report-v1`); console lines such as `Vuser 1:TEST RESULT : System achieved … NOPM from …
 //! TPM`. A job in several forms is one job.
 
+mod console;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
-use crate::durations::{latency, us_of_ms};
 use crate::imported::UNTOLD;
+use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, number};
-use crate::{Imported, ImportedResult, Tool};
+use crate::{Imported, ImportedResult};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HammerDbOutput {
@@ -21,6 +23,12 @@ pub struct HammerDbOutput {
     pub jobs: Vec<HammerDbJob>,
     /// Jobs of which HammerDB says that they have no result, and runs of the console whose users failed before one.
     pub without_result: Vec<WithoutResult>,
+    /// Releases of the server that reports name.
+    pub releases: BTreeSet<String>,
+    /// What the console tells of TPROC-H.
+    pub streams: Vec<console::Stream>,
+    /// Timings of the profiler, where no job is told.
+    pub profile: Vec<Timing>,
     /// Foreign lines, and timings without a job.
     pub not_understood: Vec<NotUnderstood>,
 }
@@ -99,7 +107,7 @@ const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 /// Unrecognised lines are listed, never an error.
 pub fn read(bytes: &[u8]) -> HammerDbOutput {
     let text = decode(bytes);
-    let mut reader = Reader::default();
+    let mut reader = Lines::default();
     let (mut at, mut number) = (0, 1);
     while at < text.len() {
         let rest = &text[at..];
@@ -135,8 +143,9 @@ enum Asked {
 }
 
 #[derive(Default)]
-struct Reader {
+struct Lines {
     output: HammerDbOutput,
+    queries: console::Console,
     /// Jobs of the console, which other forms may repeat.
     console: Vec<HammerDbJob>,
     users: Option<u64>,
@@ -156,9 +165,11 @@ struct Reader {
     loose: Vec<(u64, Vec<Timing>)>,
 }
 
-impl Reader {
+impl Lines {
     fn line(&mut self, number: u64, line: &str) {
-        let text = line.strip_prefix("Vuser ").and_then(|rest| Some(rest.split_once(':')?.1)).unwrap_or(line).trim();
+        let said = line.strip_prefix("Vuser ").and_then(|rest| rest.split_once(':'));
+        let (user, text) = said.map_or((None, line), |(user, text)| (user.parse().ok(), text));
+        let text = text.trim();
         if let Some((outcome, database)) = orders(text) {
             let virtual_users = self.users.take();
             let failed_users = std::mem::take(&mut self.failed_users);
@@ -190,7 +201,7 @@ impl Reader {
             self.asked = asked(command);
         } else if line == TIMES_HEADING {
             self.announced = true;
-        } else if !is_idle(line) {
+        } else if !self.queries.take(user, text) && !is_idle(line) {
             self.output.not_understood.push(NotUnderstood::new(number, line));
         }
     }
@@ -210,6 +221,7 @@ impl Reader {
         let announced = std::mem::take(&mut self.announced);
         let is_report = json.get("schema").and_then(Json::as_str).is_some_and(|name| name.starts_with(REPORT_SCHEMA));
         if is_report {
+            self.told_by_report(json);
             match report(number, json) {
                 Ok(job) => self.keep(*job),
                 Err(without) => self.output.without_result.push(without),
@@ -225,6 +237,26 @@ impl Reader {
             }
         } else if !self.results(number, json) && !is_count(json) {
             self.output.not_understood.push(NotUnderstood::new(number, &json.to_string()));
+        }
+    }
+
+    /// What a report tells of HammerDB, the server, and single queries.
+    fn told_by_report(&mut self, json: &Json) {
+        let text = |name: &str| {
+            find(json, name).and_then(|found| {
+                found.as_str().map(str::to_owned).or_else(|| figure(found).map(|figure| figure.to_string()))
+            })
+        };
+        if let Some(version) = text("hdb_version") {
+            self.output.version.get_or_insert(version);
+        }
+        self.output.releases.extend(text("release"));
+        let times = find(json, "query_times").and_then(Json::as_object).into_iter().flatten();
+        let number = |name: &str| name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok();
+        let queries: BTreeMap<u64, f64> =
+            times.filter_map(|(name, time)| Some((number(name)?, figure(time)?))).collect();
+        if !queries.is_empty() {
+            self.output.streams.push(console::Stream { user: 1, queries, ..console::Stream::default() });
         }
     }
 
@@ -279,6 +311,13 @@ impl Reader {
                 None => self.keep(job),
             }
         }
+        self.output.streams.extend(self.queries.streams);
+        if let [job] = self.output.jobs.as_mut_slice()
+            && job.timings.is_empty()
+        {
+            job.timings = std::mem::take(&mut self.queries.profile);
+        }
+        self.output.profile = self.queries.profile;
         let HammerDbOutput { jobs, not_understood, .. } = &mut self.output;
         for job in jobs.iter_mut() {
             let timings = job.id.as_ref().and_then(|id| self.timings.remove(id));
@@ -386,6 +425,15 @@ fn is_count(json: &Json) -> bool {
     counters.is_some_and(|counters| counters.values().all(is_one))
 }
 
+/// The first value of a name, however deep it stands; the parser bounds the depth.
+fn find<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
+    match json {
+        Json::Object(fields) => fields.get(name).or_else(|| fields.values().find_map(|value| find(value, name))),
+        Json::Array(items) => items.iter().find_map(|item| find(item, name)),
+        _ => None,
+    }
+}
+
 /// A figure of a report's result.
 fn of_result(json: &Json, name: &str) -> Option<f64> {
     json.get("result")?.get(name).and_then(figure).filter(|figure| *figure >= 0.0)
@@ -433,6 +481,27 @@ fn whole(figure: f64) -> Option<i64> {
 const NO_RESULT: &str =
     "HammerDB has no result of this job (a job that only built a schema has none either: leave it out)";
 
+pub const READER: Reader = Reader {
+    name: "hammerdb",
+    about: "What HammerDB tells of its jobs: answers in JSON, saved reports, the console",
+    recognises: |text| {
+        let signs = [
+            "TEST RESULT : System achieved ",
+            "Jobid has no test result",
+            "Geometric mean of query times returning rows",
+            REPORT_SCHEMA,
+        ];
+        let of_console = ["HammerDB CLI v", "hammerdb>", ">>>>> SUMMARY OF", "Hammerdb Time Profile Report"];
+        signs.iter().any(|sign| text.contains(sign)) || has_line(text, &of_console)
+    },
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        let output = read(input.text.as_bytes());
+        let imported = import(&output, input.system, input.source);
+        Ok(Found { imported, not_understood: output.not_understood })
+    }),
+};
+
 /// Jobs with the same virtual users and configuration are repetitions.
 pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
@@ -444,15 +513,21 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     if !databases.is_empty() {
         facts.identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
     }
+    if !output.releases.is_empty() {
+        facts.identity("server.version", output.releases.iter().cloned().collect::<Vec<_>>().join(", "));
+    }
     let mut results: Vec<(u64, ImportedResult)> =
         output.jobs.iter().map(|job| (job.line, result(job, system))).collect();
     results.extend(output.without_result.iter().map(|job| (job.line, without_result(job, system))));
+    let of_streams = output.streams.iter().flat_map(|stream| console::stream_results(stream, system));
+    let of_profile = console::profile_result(&output.profile, system);
+    results.extend(of_streams.chain(of_profile).map(|result| (u64::MAX, result)));
     results.sort_by_key(|(line, _)| *line);
     let mut imported = Imported {
         version: output.version.clone(),
         results: results.into_iter().map(|(_, result)| result).collect(),
         facts: [(system.to_owned(), facts)].into(),
-        ..Imported::new(Tool::Hammerdb, source, unknown)
+        ..Imported::new(READER.name, source, unknown)
     };
     imported.note_not_understood(&output.not_understood);
     imported.note_failed();
@@ -503,21 +578,6 @@ fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
         let note = "TPM are what this database counts as transactions: between databases only NOPM compare";
         result.notes.push(note.to_owned());
     }
-    for timing in &job.timings {
-        for (id, name) in [
-            ("response_mean", "avg_ms"),
-            ("response_p50", "p50_ms"),
-            ("response_p95", "p95_ms"),
-            ("response_p99", "p99_ms"),
-            ("response_min", "min_ms"),
-            ("response_max", "max_ms"),
-        ] {
-            let us = timing.figures.get(name).map(|ms| us_of_ms(*ms)).filter(|us| us.is_finite());
-            let id = format!("{id}/{}", timing.name);
-            result.measurements.extend(us.map(|us| latency(&id, Role::Secondary, Reading::Value(us))));
-        }
-        let id = format!("calls/{}", timing.name);
-        result.measurements.push(Measurement::value(&id, "", Direction::Neither, Role::Diagnostic, timing.calls));
-    }
+    result.measurements.extend(job.timings.iter().flat_map(console::timing_measurements));
     result
 }

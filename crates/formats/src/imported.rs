@@ -14,40 +14,11 @@ pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what su
 /// that failed and is of no case that others tell, it counts in every case that it may have been of.
 pub(crate) const UNTOLD: &str = "";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tool {
-    Sqlio,
-    /// The published C# client for PostgreSQL.
-    TaskLog,
-    Pgbench,
-    Sysbench,
-    Fio,
-    Hammerdb,
-    /// A table in tidy form, of no tool.
-    Tidy,
-}
-
-impl Tool {
-    pub const ALL: [Tool; 7] =
-        [Tool::Sqlio, Tool::TaskLog, Tool::Pgbench, Tool::Sysbench, Tool::Fio, Tool::Hammerdb, Tool::Tidy];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Tool::Sqlio => "sqlio",
-            Tool::TaskLog => "task-log",
-            Tool::Pgbench => "pgbench",
-            Tool::Sysbench => "sysbench",
-            Tool::Fio => "fio",
-            Tool::Hammerdb => "hammerdb",
-            Tool::Tidy => "tidy",
-        }
-    }
-}
-
 /// One file, or several that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    pub tool: Tool,
+    /// Name of the reader.
+    pub tool: &'static str,
     pub version: Option<String>,
     /// As named to the reader.
     pub source: String,
@@ -117,7 +88,7 @@ impl ImportedResult {
 
 impl Imported {
     /// Nothing yet, of a file that lacks what `unknown` names.
-    pub(crate) fn new<'a>(tool: Tool, source: &str, unknown: impl IntoIterator<Item = &'a str>) -> Imported {
+    pub(crate) fn new<'a>(tool: &'static str, source: &str, unknown: impl IntoIterator<Item = &'a str>) -> Imported {
         Imported {
             tool,
             version: None,

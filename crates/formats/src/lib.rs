@@ -17,12 +17,17 @@
 //! | [`task_log`] | task logs of the published C# client for PostgreSQL | the same |
 //! | [`pgbench`] | per-transaction logs, aggregated logs, printed summaries | – |
 //! | [`sysbench`] | printed summaries, with histogram and progress | – |
-//! | [`fio`] | `--output-format=json` and `json+` | – |
+//! | [`fio`] | `--output-format=json` and `json+`, text, terse lines | – |
 //! | [`hammerdb`] | results and timings of jobs, saved reports, the console | – |
+//! | [`readers`] | what other tools print at their end, a file each | – |
 //! | [`tidy`] | tidy CSV | the same |
+//! | [`tidy::wide`] | CSV with a column for each metric or system | – |
+//!
+//! [`reader::READERS`] lists them all; [`recognise`] asks them about a text.
 
 #![forbid(unsafe_code)]
 
+mod clean;
 pub mod dimension;
 pub mod durations;
 pub mod error;
@@ -32,7 +37,12 @@ pub mod fio;
 pub mod hammerdb;
 pub mod imported;
 pub mod lines;
+pub mod logs;
+pub mod packed;
 pub mod pgbench;
+pub mod reader;
+pub mod readers;
+pub mod recognise;
 mod size;
 pub mod sqlio;
 pub mod sysbench;
@@ -44,5 +54,6 @@ mod told;
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};
 pub use exported::{ExportedBenchmark, ExportedRules, Repetitions};
-pub use imported::{Imported, ImportedResult, Tool};
+pub use imported::{Imported, ImportedResult};
+pub use reader::{Options, Reader};
 pub use text::NotUnderstood;

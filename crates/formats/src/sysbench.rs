@@ -10,8 +10,9 @@ use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNTOLD;
+use crate::reader::{Found, Names, Reader, Reads};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
-use crate::{Imported, ImportedResult, Tool};
+use crate::{Imported, ImportedResult};
 
 pub use conditions::CONDITIONS;
 
@@ -74,7 +75,7 @@ const SECTIONS: [&str; 9] =
     [SQL, SQL_OLD, GENERAL, EXECUTION_OLD, LATENCY, "CPU speed", "File operations", "Throughput", "Threads fairness"];
 
 /// Names of figures within the sections, apart from percentiles.
-const FIGURES: [&str; 29] = [
+pub const FIGURES: [&str; 29] = [
     "read",
     "write",
     "other",
@@ -373,13 +374,25 @@ fn old_totals(line: &str) -> Option<Figures> {
     Some(vec![figure(section, "operations", operations.trim())])
 }
 
+pub const READER: Reader = Reader {
+    name: "sysbench",
+    about: "What sysbench 0.4, 0.5, 1.0 and 1.1 print",
+    recognises: |text| text.lines().any(|line| version_of(line.trim()).is_some()),
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        let output = read(input.text.as_bytes());
+        let imported = import(&output, input.system, input.source);
+        Ok(Found { imported, not_understood: output.not_understood })
+    }),
+};
+
 /// Runs of the same test with the same conditions are repetitions.
 pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     let is_run = |run: &&SysbenchRun| run.rate().is_some() || run.failure().is_some();
     let runs: Vec<&SysbenchRun> = output.runs.iter().filter(is_run).collect();
     let unknown =
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
-    let mut imported = Imported::new(Tool::Sysbench, source, unknown);
+    let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = runs.iter().find_map(|run| run.version.clone());
     // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
     if !imported.version.as_ref().is_some_and(|version| version.starts_with("0.")) {

@@ -11,8 +11,9 @@ use model::{Direction, Measurement, Reading, Role, Series, Value};
 
 use crate::durations::{SampledDurations, latency};
 use crate::lines::items;
+use crate::reader::{Names, Reader, Reads};
 use crate::text::shortened;
-use crate::{FormatError, Imported, ImportedResult, Tool};
+use crate::{FormatError, Imported, ImportedResult};
 
 /// In nanoseconds.
 pub const TICK_NS: u64 = 100;
@@ -87,6 +88,14 @@ fn time_of_day(text: &str) -> Option<u32> {
     let at_s = u32::try_from(hours * 3600 + minutes * 60 + seconds).ok()?;
     (parts.next().is_none() && at_s < SECONDS_PER_DAY).then_some(at_s)
 }
+
+pub const READER: Reader = Reader {
+    name: "task-log",
+    about: "Task logs of the published C# client for PostgreSQL; all of a system are one run",
+    recognises: |head| head.lines().take(2).all(|line| task(1, line).is_ok()),
+    names: Names::Folder,
+    reads: Reads::Logs(crate::logs::task_logs),
+};
 
 /// One or several processes. Times in ticks of 100 ns.
 #[derive(Clone, Debug, Default)]
@@ -225,7 +234,7 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
     Imported {
         results: vec![result],
         notes: vec!["a task's time holds the wait for a connection and the client's own sleep".to_owned()],
-        ..Imported::new(Tool::TaskLog, source, unknown)
+        ..Imported::new(READER.name, source, unknown)
     }
 }
 

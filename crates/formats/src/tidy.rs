@@ -15,8 +15,9 @@ use crate::text::{number, shortened};
 use crate::{ExportedRules, FormatError};
 
 mod import;
+pub mod wide;
 
-pub use import::import;
+pub use import::{READER, import};
 
 pub const BENCHMARK: &str = "imported";
 pub const MEASURED: &str = "measured";
@@ -96,6 +97,14 @@ struct Field {
 struct Record {
     line: u64,
     fields: Vec<Field>,
+}
+
+/// The names of the columns, in small letters; none where the heading is broken.
+fn heading(text: &str) -> Vec<String> {
+    let text = text.trim_start_matches('\u{feff}');
+    let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let fields = records(line, separator(line), &mut Vec::new()).ok().and_then(|records| records.into_iter().next());
+    fields.into_iter().flat_map(|record| record.fields).map(|field| field.text.trim().to_lowercase()).collect()
 }
 
 pub fn parse(text: &str) -> Result<Table, FormatError> {

@@ -53,7 +53,7 @@ pub fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
             return Err(FormatError::whole(format!("nothing tells what was run, since all of it failed: {reason}")));
         }
         if cases.is_empty() {
-            cases.push((import.tool.as_str(), &result.keys));
+            cases.push((import.tool, &result.keys));
         }
         if (results.len() + behind.len() + cases.len()) as u64 > MOST_RESULTS {
             let what = format!(

@@ -475,8 +475,10 @@ SQL script 2: olap.sql
  - weight: 1 (targets 10.0% of total)
 ";
 
+/// Cases of whole runs.
 fn cases_of(texts: &[&str]) -> usize {
-    let imported = import_summaries(&read_summaries(texts.concat().as_bytes()), "a", "a.txt");
+    let mut imported = import_summaries(&read_summaries(texts.concat().as_bytes()), "a", "a.txt");
+    imported.results.retain(|one| one.benchmark != "pgbench scripts");
     into_experiment("x", &[imported]).unwrap().plan.cases().len()
 }
 
@@ -523,4 +525,24 @@ fn the_servers_version_is_a_fact() {
     let import = import_summaries(&read_summaries(TERMS.as_bytes()), "a", "a.txt");
     assert_eq!(import.facts["a"].get("server.version"), Some("13.22"));
     assert_eq!(import.version.as_deref(), Some("16.2"));
+}
+
+/// `multi.txt` tells of two scripts and, with `-r`, of their statements.
+#[test]
+fn scripts_and_statements_are_benchmarks_of_their_own() {
+    let found = read_summaries(include_bytes!("data/pgbench/multi.txt"));
+    let results = import_summaries(&found, "a", "multi.txt").results;
+    let of = |benchmark: &str| results.iter().filter(|one| one.benchmark == benchmark).collect::<Vec<_>>();
+    let value =
+        |one: &ImportedResult, id: &str| one.measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
+    let scripts = of("pgbench scripts");
+    assert_eq!(scripts.len(), 2);
+    assert_eq!(value(scripts[0], "throughput"), Reading::Value(1_683.518549));
+    assert_eq!(value(scripts[1], "response_mean"), Reading::Value(143.0));
+    let statements = of("pgbench statements");
+    let names: Vec<String> = statements.iter().map(|one| one.keys["statement"].to_string()).collect();
+    assert_eq!(names.len(), 8, "commands of pgbench's own are no statements: {names:?}");
+    assert_eq!(names[0], "5: BEGIN;");
+    assert_eq!(value(statements[1], "response_mean"), Reading::Value(140.0));
+    assert_ne!(statements[0].keys["script"], statements[7].keys["script"]);
 }

@@ -26,6 +26,8 @@ pub enum FailureKind {
     Verification,
     /// In the measured part.
     NothingEnded,
+    /// By the user.
+    Interrupted,
     Other,
 }
 

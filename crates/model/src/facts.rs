@@ -34,6 +34,12 @@ pub const ISOLATION_ALLOWS: &str = "isolation.allows";
 pub const TEXTS: &str = "texts";
 /// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
+/// Prefix of facts about an import: its tool, its files, and as unavailable ones what they do not tell.
+pub const OF_IMPORT: &str = "imported.";
+pub const IMPORT_TOOL: &str = "imported.tool";
+pub const IMPORT_SOURCE: &str = "imported.source";
+/// What its readers noted of the files, once each.
+pub const IMPORT_NOTES: &str = "imported.notes";
 /// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.
 pub const ENDED: &str = "imported.ended";
 /// Width of the buckets from which the tool of an imported system prints percentiles of times, as a share of a value.

@@ -116,12 +116,14 @@ pub enum MarkKind {
     MachineMemory,
     /// A scanner, a backup or an update was at work.
     MachineJobs,
+    /// The file of another tool that the run was read from.
+    Source,
     /// Anything else that a reader should know.
     Note,
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 19] = [
+    pub const ALL: [MarkKind; 20] = [
         MarkKind::ClientSaturated,
         MarkKind::Errors,
         MarkKind::NotSteady,
@@ -140,6 +142,7 @@ impl MarkKind {
         MarkKind::MachinePower,
         MarkKind::MachineMemory,
         MarkKind::MachineJobs,
+        MarkKind::Source,
         MarkKind::Note,
     ];
 
@@ -192,6 +195,7 @@ impl MarkKind {
             MarkKind::MachinePower => "machine-power",
             MarkKind::MachineMemory => "machine-memory",
             MarkKind::MachineJobs => "machine-jobs",
+            MarkKind::Source => "source",
             MarkKind::Note => "note",
         }
     }

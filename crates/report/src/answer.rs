@@ -41,7 +41,9 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     };
     let begun = |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).collect() };
     let of_all = apart(&questions, set).or_else(|| one_server(&questions, set)).or_else(|| seen(&questions, set));
+    let apart_cases = nothing_in_common(set);
     let told = match of_all {
+        _ if apart_cases.is_some() => begun(apart_cases.into_iter().collect()),
         _ if set.tables.is_empty() => begun(figures(&set.figures, trail)),
         Some(all) => begun(vec![all]),
         None => Some(begun(one_by_one()))
@@ -49,6 +51,30 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
             .unwrap_or_else(|| begun(counted(&questions))),
     };
     kept(told, trail)
+}
+
+/// Cases of a side that are named where the sides have none in common.
+const NAMED_CASES: usize = 2;
+
+/// What each of two sides ran, where no case has runs of both.
+fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
+    let first = set.one_sided.first()?;
+    if !set.tables.iter().all(|table| table.rows.is_empty()) {
+        return None;
+    }
+    let cases_of = |lacks: SideLetter| -> Vec<&str> {
+        let of_pair = set.one_sided.iter().filter(|case| (&case.a, &case.b) == (&first.a, &first.b));
+        of_pair.filter(|case| case.lacks == lacks).map(|case| case.name.as_str()).collect()
+    };
+    let (of_a, of_b) = (cases_of(SideLetter::B), cases_of(SideLetter::A));
+    let ran = |side: &str, cases: &[&str]| {
+        let named: Vec<String> = cases.iter().take(NAMED_CASES).map(|case| clipped(&clean(case), 2 * NAME)).collect();
+        let more = cases.len().saturating_sub(NAMED_CASES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{} ran {}{more}", clipped(&clean(side), NAME), named.join(" and "))
+    };
+    (!of_a.is_empty() && !of_b.is_empty())
+        .then(|| format!("Nothing is in common: {}, {}.", ran(&first.a, &of_a), ran(&first.b, &of_b)))
 }
 
 fn fits(text: &str) -> bool {

@@ -224,7 +224,7 @@ pub fn render(report: &BarrelReport) -> String {
 /// Ends every set of reports.
 pub fn footnote(evidence: &Evidence) -> String {
     let is_judged = evidence.is_judged_after_each_round();
-    let so_far = |found| format!("# {}\n", unfinished(&found, is_judged));
+    let so_far = |found| format!("# {}\n", unfinished(&found, is_judged, evidence.is_import()));
     let so_far = evidence.unfinished().map_or_else(String::new, so_far);
     format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")
 }

@@ -255,6 +255,11 @@ impl Evidence {
         self.last_attempts().into_iter().filter(of_case).count()
     }
 
+    /// Whether it was imported as a whole: no system of it can be run here.
+    pub fn is_import(&self) -> bool {
+        self.header.build == IMPORTED
+    }
+
     /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import
     /// unless its table tells of one that had not.
     pub fn unfinished(&self) -> Option<Unfinished> {

@@ -55,20 +55,25 @@ pub fn change(row: &Comparison) -> Option<Change> {
 /// Above the tables of a family: empty at the experiment's end.
 pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
     let note = |found: Unfinished| {
-        wrapped(&format!("note: {}.", unfinished(&found, evidence.is_judged_after_each_round())), width, 6) + "\n"
+        wrapped(
+            &format!("note: {}.", unfinished(&found, evidence.is_judged_after_each_round(), evidence.is_import())),
+            width,
+            6,
+        ) + "\n"
     };
     evidence.unfinished().map_or_else(String::new, note)
 }
 
 /// Of an experiment that is under way or was stopped, without a full stop.
-pub fn unfinished(found: &Unfinished, is_judged: bool) -> String {
+pub fn unfinished(found: &Unfinished, is_judged: bool, is_imported: bool) -> String {
     let what = if is_judged {
         "which are judged as after every round: what is decided stands, and what is open may still be decided"
     } else {
         "so there are figures and changes, and no intervals and no verdicts"
     };
     let how_far = found.text();
-    format!("the experiment is under way or was stopped: {how_far}, {what}; `etalon resume STORE` runs the rest")
+    let rest = if is_imported { "" } else { "; `etalon resume STORE` runs the rest" };
+    format!("the experiment is under way or was stopped: {how_far}, {what}{rest}")
 }
 
 /// Percent, factor, or points between two shares.

@@ -15,7 +15,7 @@ use model::{Durability, Facts, Reset, SystemPlan};
 
 use super::data_place::DataPlace;
 use super::kept::claim_file;
-use super::owner::MARKER;
+use super::owner::{MARKER, things_of_others};
 use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::system::{OpenRequest, OsIo};
 use families::transactions::Program;
@@ -35,6 +35,8 @@ pub struct FileShape {
     pub companions: &'static [&'static str],
     /// How the file says that étalon made it.
     pub marker: OwnershipMark,
+    /// Names what others put into a database of étalon's, which then stays.
+    pub strangers: fn(&Path) -> Vec<String>,
 }
 
 /// How a database file says that étalon made it.
@@ -101,6 +103,7 @@ impl EmbeddedFile {
         }
         file.claim()?;
         if request.tables == Tables::Own {
+            file.refuse_strangers()?;
             // What an étalon that was killed has left may be half a file.
             file.remove(&file.path)?;
             file.remove(&file.pristine)?;
@@ -135,6 +138,7 @@ impl EmbeddedFile {
     /// As `build`, or the files cannot be removed or written.
     pub fn prepare(&self, data: &Dataset, build: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
         self.claim()?;
+        self.refuse_others()?;
         let mut prepared = lock(&self.prepared);
         let is_there = prepared.as_deref() == Some(&data.name);
         let reset = if data.has_tables() { self.reset } else { Reset::Rebuild };
@@ -187,7 +191,9 @@ impl EmbeddedFile {
         if self.tables == Tables::None {
             return Ok(());
         }
-        for path in [&self.path, &self.pristine] {
+        let kept = self.refuse_others();
+        let gone = if kept.is_ok() { &[&self.path, &self.pristine][..] } else { &[&self.pristine] };
+        for path in gone {
             if let Some(marker) = self.marker_beside(path) {
                 remove_files([marker])?;
             }
@@ -196,7 +202,26 @@ impl EmbeddedFile {
         *lock(&self.prepared) = None;
         *lock(&self.claim) = None;
         self.remove_folders();
-        Ok(())
+        kept
+    }
+
+    /// Refuses something of others in the file's place, and a file that others have put something into.
+    fn refuse_others(&self) -> Result<(), Failure> {
+        if fs::symlink_metadata(&self.path).is_err() {
+            return Ok(());
+        }
+        refuse_foreign(&self.path, self.shape, self.left_empty()[0])?;
+        self.refuse_strangers()
+    }
+
+    fn refuse_strangers(&self) -> Result<(), Failure> {
+        let is_there = fs::metadata(&self.path).is_ok_and(|found| found.len() > 0);
+        let strangers = if is_there { (self.shape.strangers)(&self.path) } else { Vec::new() };
+        if strangers.is_empty() {
+            return Ok(());
+        }
+        let cause = format!("others have put something into it, and so it stays: {}", strangers.join(", "));
+        Err(things_of_others(format!("remove or replace étalon's database file {}", self.path.display()), cause))
     }
 
     /// Removes a database with what the engine put beside it.

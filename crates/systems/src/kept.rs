@@ -2,76 +2,221 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use host::claim::{Claim, ClaimError};
 
+use crate::server::dialogue::Waiting;
 use load::error::{Failure, FailureKind};
 
 /// A killed étalon's sessions end a moment after it. Tests use one that does not.
 const RIVAL_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
 const RIVAL_POLL: Duration = Duration::from_millis(200);
+/// How often an idle claim's session says something: proxies, address translation and servers end sessions that are silent.
+const BEAT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(1) };
+/// How long a claim may be missing before the tables count as another étalon's, and how long an étalon waits before it touches what
+/// another one left.
+pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(3) };
 
-/// A kept connection, replaced when lost.
-pub(crate) struct KeptConnection<C>(Mutex<Option<C>>);
+/// What to do about another étalon's claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rivals {
+    /// It may be that of a killed one, whose session is about to end.
+    AwaitEnd,
+    /// A claim was lost: the other étalon has begun meanwhile.
+    RefuseAtOnce,
+}
 
-impl<C> KeptConnection<C> {
-    pub(crate) fn none() -> KeptConnection<C> {
-        KeptConnection(Mutex::new(None))
-    }
+/// A session that holds a claim.
+pub(crate) trait Holder: Send + 'static {
+    /// Sends the least that the server answers.
+    ///
+    /// # Errors
+    /// The session has ended.
+    fn ping(&mut self) -> Result<(), Failure>;
+}
 
-    fn lock(&self) -> MutexGuard<'_, Option<C>> {
-        // A connection in use during a panic is in an unknown state.
-        self.0.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
-            let mut guard = poisoned.into_inner();
-            *guard = None;
-            guard
-        })
+/// Whether a thread keeps an idle session alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    KeptAlive,
+    /// The server is étalon's own, or no claim hangs on the session.
+    Left,
+}
+
+/// A kept connection with a claim, replaced when lost. A thread notices within [`BEAT`] that it was lost, and takes the claim
+/// again.
+pub(crate) struct KeptClaim<C: Holder> {
+    shared: Arc<Shared<C>>,
+}
+
+struct Shared<C> {
+    connect: Box<dyn Fn(Rivals) -> Result<C, Failure> + Send + Sync>,
+    idle: Idle,
+    slot: Mutex<Slot<C>>,
+    /// Since [`KeptClaim::forget_loss`].
+    loss: Mutex<Option<Failure>>,
+}
+
+struct Slot<C> {
+    held: Option<C>,
+    /// When the claim was last known to be held. `None`: it was never taken, or was given up.
+    known: Option<Instant>,
+    is_watched: bool,
+}
+
+impl<C: Holder> KeptClaim<C> {
+    /// `connect` makes the session and takes the claim.
+    pub(crate) fn new(
+        idle: Idle,
+        connect: impl Fn(Rivals) -> Result<C, Failure> + Send + Sync + 'static,
+    ) -> KeptClaim<C> {
+        let slot = Mutex::new(Slot { held: None, known: None, is_watched: false });
+        KeptClaim { shared: Arc::new(Shared { connect: Box::new(connect), idle, slot, loss: Mutex::new(None) }) }
     }
 
     /// Asks over the connection. If it was lost since its last use, reconnects and asks once more, so `question` must
     /// be repeatable.
-    pub(crate) fn ask<T>(
-        &self,
-        connect: impl FnOnce() -> Result<C, Failure>,
-        mut question: impl FnMut(&mut C) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let mut slot = self.lock();
-        if let Some(connection) = slot.as_mut() {
+    pub(crate) fn ask<T>(&self, mut question: impl FnMut(&mut C) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut slot = self.shared.lock();
+        if let Some(connection) = slot.held.as_mut() {
             match question(connection) {
-                Err(failure) if failure.kind == FailureKind::ConnectionLost => *slot = None,
-                other => return other,
+                Err(failure) if failure.kind == FailureKind::ConnectionLost => slot.held = None,
+                Err(failure) if failure.kind == FailureKind::Interrupted => {
+                    // An answer is still to come.
+                    slot.held = None;
+                    return Err(failure);
+                }
+                other => {
+                    slot.known = Some(Instant::now());
+                    return other;
+                }
             }
         }
-        let mut connection = connect()?;
-        let answer = question(&mut connection);
-        if !matches!(&answer, Err(failure) if failure.kind == FailureKind::ConnectionLost) {
-            *slot = Some(connection);
+        self.shared.restore(&mut slot, Rivals::AwaitEnd)?;
+        self.shared.watch(&mut slot);
+        let Some(connection) = slot.held.as_mut() else {
+            return Err(Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed"));
+        };
+        let answer = question(connection);
+        let is_unusable =
+            |failure: &Failure| matches!(failure.kind, FailureKind::ConnectionLost | FailureKind::Interrupted);
+        if answer.as_ref().is_err_and(is_unusable) {
+            slot.held = None;
         }
         answer
     }
 
     /// Ends the connection after `close`; the next question makes a new one.
     pub(crate) fn end(&self, close: impl FnOnce(C)) {
-        let mut slot = self.lock();
-        if let Some(connection) = slot.take() {
+        let mut slot = self.shared.lock();
+        slot.known = None;
+        if let Some(connection) = slot.held.take() {
             close(connection);
         }
     }
+
+    /// How the claim was lost since it was last forgotten: another étalon may have used the tables.
+    pub(crate) fn loss(&self) -> Option<Failure> {
+        lock(&self.shared.loss).clone()
+    }
+
+    /// Returns what is forgotten.
+    pub(crate) fn forget_loss(&self) -> Option<Failure> {
+        lock(&self.shared.loss).take()
+    }
+}
+
+impl<C: Holder> Shared<C> {
+    fn lock(&self) -> MutexGuard<'_, Slot<C>> {
+        // A connection in use during a panic is in an unknown state.
+        self.slot.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+            let mut guard = poisoned.into_inner();
+            guard.held = None;
+            guard
+        })
+    }
+
+    fn restore(&self, slot: &mut Slot<C>, rivals: Rivals) -> Result<(), Failure> {
+        let held = (self.connect)(rivals);
+        let missing = slot.known.map(|known| known.elapsed()).filter(|missing| *missing > FENCE);
+        if let (Some(missing), Idle::KeptAlive) = (missing, self.idle) {
+            let cause =
+                format!("it was lost for {:.1} s, and another étalon may have used them", missing.as_secs_f64());
+            lock(&self.loss).get_or_insert(Failure::new(FailureKind::ConnectionLost, TRIED, cause));
+        }
+        match held {
+            Ok(held) => {
+                slot.held = Some(held);
+                slot.known = Some(Instant::now());
+                Ok(())
+            }
+            Err(failure) => {
+                if slot.known.is_some() && failure.kind == FailureKind::NotOurs {
+                    *lock(&self.loss) = Some(failure.clone());
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    fn watch(self: &Arc<Self>, slot: &mut Slot<C>) {
+        if self.idle == Idle::KeptAlive && !slot.is_watched {
+            let weak = Arc::downgrade(self);
+            // Without a thread the claim is as good as its session.
+            slot.is_watched = thread::Builder::new().name("claim".to_owned()).spawn(move || beat(&weak)).is_ok();
+        }
+    }
+
+    fn check(&self) {
+        // In use, it is alive.
+        let Ok(mut slot) = self.slot.try_lock() else { return };
+        match slot.held.as_mut().map(Holder::ping) {
+            Some(Ok(())) => {
+                slot.known = Some(Instant::now());
+                return;
+            }
+            Some(Err(_)) => slot.held = None,
+            None if slot.known.is_none() => return,
+            None => {}
+        }
+        // Where it cannot be had now, the next beat tries again.
+        let _ = self.restore(&mut slot, Rivals::RefuseAtOnce);
+    }
+}
+
+const TRIED: &str = "keep the claim on étalon's tables";
+
+fn beat<C: Holder>(shared: &Weak<Shared<C>>) {
+    loop {
+        thread::sleep(BEAT);
+        let Some(shared) = shared.upgrade() else { return };
+        shared.check();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Retries a claim for as long as another étalon's leftovers may need to end. `attempt` breaks with the claim, or
 /// continues with the error about the rival.
 pub(crate) fn wait_for_release<T>(
+    rivals: Rivals,
+    waiting: &Waiting,
     mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>,
 ) -> Result<T, Failure> {
     let started = Instant::now();
     loop {
         match attempt()? {
             ControlFlow::Break(claim) => return Ok(claim),
-            ControlFlow::Continue(rival) if started.elapsed() > RIVAL_PATIENCE => return Err(rival),
+            ControlFlow::Continue(rival)
+                if rivals == Rivals::RefuseAtOnce || waiting.is_interrupted() || started.elapsed() > RIVAL_PATIENCE =>
+            {
+                return Err(rival);
+            }
             ControlFlow::Continue(_) => thread::sleep(RIVAL_POLL),
         }
     }

@@ -39,3 +39,9 @@ impl TableOwner {
         Ok(self)
     }
 }
+
+/// Others have something that étalon would have to drop, or that has the name of one of its things. `said` names it.
+pub(crate) fn things_of_others(tried: String, said: String) -> Failure {
+    Failure::new(FailureKind::NotOurs, tried, said)
+        .hint("move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is")
+}

@@ -51,8 +51,8 @@ fn main() -> Result<()> {
 /// Logged in, with the select prepared.
 fn connect(host: &str, port: u16) -> Result<Socket> {
     let socket = match host.starts_with('/') {
-        true => Socket::connect_unix(&Path::new(host).join(format!(".s.PGSQL.{port}")), PATIENCE),
-        false => Socket::connect_tcp(host, port, PATIENCE, Vigilance::default()),
+        true => Socket::connect_unix(&Path::new(host).join(format!(".s.PGSQL.{port}")), PATIENCE, &|| true),
+        false => Socket::connect_tcp(host, port, PATIENCE, Vigilance::default(), &|| true),
     };
     let socket = socket.with_context(|| format!("connecting to {host}, port {port}"))?;
     let mut out = Vec::new();

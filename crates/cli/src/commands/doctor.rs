@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use engine::Registry;
-use families::system::{Consent, OpenRequest};
+use families::system::{Consent, Notices, OpenRequest};
 use host::doctor::{Build, Check, Status};
 use model::{Facts, Plan};
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers;
 use crate::printer::Printer;
+use crate::progress::tell;
 use crate::source;
 
 pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -25,7 +26,7 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
         let question = Question { what: vec![url.clone()], ..Question::default() };
         let named = PlanSource { question, ..PlanSource::default() };
         let plan = source::load(&named, &registry, 0)?.plan;
-        system = Some(look_at(&plan, &registry, &mut paths)?);
+        system = Some(look_at(&plan, &registry, &mut paths, printer)?);
     }
     let named: Vec<(&str, &std::path::Path)> = paths.iter().map(|(n, p)| (n.as_str(), p.as_path())).collect();
     let checks = host::doctor::checks(&named, Build::this());
@@ -41,9 +42,15 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 
-fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>) -> Result<Facts, CliError> {
+fn look_at(
+    plan: &Plan,
+    registry: &Registry,
+    paths: &mut Vec<(String, PathBuf)>,
+    printer: Printer,
+) -> Result<Facts, CliError> {
     let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
-    let request = OpenRequest::new(system, Consent::OwnOnly);
+    let notices = Notices::new(move |notice| tell(notice, printer));
+    let request = OpenRequest { notices, ..OpenRequest::new(system, Consent::OwnOnly) };
     let opened = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
     let facts = opened.facts().map_err(|failure| CliError::from(&failure));
     opened.drop_all().map_err(|failure| CliError::from(&failure))?;

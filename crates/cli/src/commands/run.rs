@@ -99,8 +99,9 @@ pub fn conduct(
 ) -> Result<ExperimentEnd, ExperimentError> {
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
-    let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
+    let options = ExperimentOptions { notices: progress.notices(), ..options };
+    let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
     progress.finish();
     ended
@@ -140,6 +141,7 @@ fn with_fleet(
         patience: named.patience,
         lease: None,
         interrupt: Arc::clone(&options.interrupt),
+        notices: options.notices.clone(),
     };
     let fleet = Fleet::connect(plan, fleet_options, registry.clone())?;
     Ok(ExperimentOptions { places: Some(Arc::new(fleet)), patience: named.patience, ..options })
@@ -350,10 +352,7 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
     }
     lines
         .into_iter()
-        .map(|(made, systems)| {
-            let them = if made.starts_with("the databases") { "them" } else { "it" };
-            format!("{}: makes {made}, and removes {them} at the end", systems.join(", "))
-        })
+        .map(|(made, systems)| format!("{}: makes {made}, and removes at the end what it made", systems.join(", ")))
         .collect()
 }
 

@@ -211,7 +211,7 @@ fn servers_by_url_are_compared_and_left_as_they_were() {
         0,
         &[
             "postgres-postgres: makes the schema `etalon` at ",
-            ", and removes it at the end",
+            ", and removes at the end what it made",
             "file: makes the file a.db",
         ],
     );
@@ -222,7 +222,7 @@ fn servers_by_url_are_compared_and_left_as_they_were() {
     assert!(!scene.path().join("a.db").exists());
     let kept = ["run", &format!("kept={one}"), "--set", "systems.kept.reset=restore", "--quick", "--clients", "2"];
     let ran = scene.etalon(&kept);
-    ran.says(0, &["kept: makes the databases `etalon` and `etalon_kept_1`, ", ", and removes them at the end"]);
+    ran.says(0, &["kept: makes the databases `etalon` and `etalon_kept_1`, ", ", and removes at the end what it made"]);
     assert_eq!(psql(&server, "postgres", "SELECT count(*) FROM pg_database WHERE datname LIKE 'etalon%'"), "0");
     // A script of one's own, on tables of one's own, in a plan's place.
     scene.write("mine.sql", "SELECT id FROM mine;\nINSERT INTO mine VALUES (8);\n");
@@ -249,7 +249,10 @@ fn servers_by_name_are_started_and_removed() {
     let scene = Scene::new();
     let ran =
         scene.etalon(&["run", "postgres", "mariadb", "sqlite", "--quick", "--clients", "1", "--script", "select-only"]);
-    ran.says(0, &["postgres, mariadb: makes a private server in a temporary folder, and removes it at the end"]);
+    ran.says(
+        0,
+        &["postgres, mariadb: makes a private server in a temporary folder, and removes at the end what it made"],
+    );
     for name in ["postgres", "mariadb", "sqlite"] {
         assert!(ran.stdout.contains(name), "{}", ran.stdout);
     }

@@ -288,3 +288,77 @@ fn more_errors_a_second_are_no_gain() {
         assert_eq!(code, 1, "{metric}: {told}");
     }
 }
+
+/// What pgbench prints at its end, of so many transactions a second.
+fn pgbench(tps: f64) -> String {
+    format!(
+        "transaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\nnumber of clients: 4\n\
+         number of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 1000\n\
+         number of failed transactions: 0 (0.000%)\nlatency average = 1.000 ms\nlatency stddev = 0.100 ms\n\
+         tps = {tps:.6} (without initial connection time)\n"
+    )
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn folders_are_systems_and_their_files_are_recognised() {
+    let scene = Scene::new();
+    for (folder, tps) in [("old", 100.0), ("new", 200.0)] {
+        std::fs::create_dir(scene.path().join(folder)).unwrap();
+        for run in 0..6 {
+            let text = pgbench(tps + f64::from(run));
+            std::fs::write(scene.path().join(format!("{folder}/{run}.txt.gz")), gzip(&text)).unwrap();
+        }
+        scene.write(&format!("{folder}/cpu.log"), &sysbench(&[tps]));
+        scene.write(&format!("{folder}/README"), "what was run here\n");
+    }
+    let imported = scene.etalon(&["import", "old", "new", "-o", "both"]);
+    imported.says(0, &[]);
+    assert!(imported.stderr.contains("14 runs of 2 systems: old, new"), "{}", imported.stderr);
+    assert!(imported.stderr.contains("2 files of no known format left aside: "), "{}", imported.stderr);
+    let compared = scene.etalon(&["compare", "both.etalon"]).stdout;
+    for side in ["old was imported from 7 files: ", "new was imported from 7 files: "] {
+        assert_eq!(compared.matches(side).count(), 1, "{side}: {compared}");
+    }
+    assert!(compared.lines().count() <= 60, "{compared}");
+    assert!(!compared.contains("doctor"), "{compared}");
+    // A folder around them, alone: the folders in it are the systems.
+    let scene_of_one = scene.etalon(&["import", ".", "-o", "one"]);
+    assert!(scene_of_one.stderr.contains("14 runs of 2 systems: new, old"), "{}", scene_of_one.stderr);
+}
+
+#[test]
+fn sides_without_a_common_case_are_told_apart_first() {
+    let scene = Scene::new();
+    scene.write("a.txt", &pgbench(100.0)).write("b.txt", &pgbench(100.0).replace("clients: 4", "clients: 8"));
+    scene.etalon(&["import", "a.txt", "b.txt", "-o", "s"]).says(0, &[]);
+    let compared = scene.etalon(&["compare", "s.etalon"]).stdout;
+    assert!(compared.starts_with("Nothing is in common: a ran "), "{compared}");
+    scene.etalon(&["import", "a.txt", "b.txt", "--alias", "8=4", "-o", "t"]).says(0, &[]);
+    let compared = scene.etalon(&["compare", "t.etalon"]).stdout;
+    assert!(!compared.contains("Nothing is in common"), "{compared}");
+    scene
+        .etalon(&["import", "a.txt", "--alias", "x=y", "-o", "u"])
+        .says(2, &["no benchmark, key or value of a key is `x`"]);
+}
+
+#[test]
+fn what_no_reader_knows_is_named_and_leaves_no_store() {
+    let scene = Scene::new();
+    scene.write("prose", "It was faster.\n").write("wide.csv", "threads,tps\n8,100\n");
+    scene
+        .etalon(&["import", "prose", "-o", "s"])
+        .says(2, &["prose is of no known format: it begins with `It was faster.`"]);
+    scene.etalon(&["import", "wide.csv", "-o", "s"]).says(2, &["--map 'threads=key' --map 'tps=tps:tx/s:higher'"]);
+    std::fs::write(scene.path().join("cut.gz"), &gzip("a text that is longer than what is left of it")[..20]).unwrap();
+    scene.etalon(&["import", "cut.gz", "-o", "s"]).says(2, &["cannot read cut.gz"]);
+    assert!(!scene.path().join("s.etalon").exists());
+    let mapped = ["import", "wide.csv", "--map", "threads=key", "--map", "tps=tps:tx/s:higher", "-o", "w"];
+    scene.etalon(&mapped).says(0, &[]);
+}

@@ -48,6 +48,7 @@ mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]
 mod server;
 mod server_changes;
+mod silence;
 #[path = "../../../engine/tests/shared/slow.rs"]
 mod slow;
 mod smack;

@@ -40,6 +40,7 @@ pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
     all.tables.extend(load.tables);
     all.indexes.extend(load.indexes);
     all.afterwards.extend(load.afterwards);
+    all.later.extend(load.later);
     all.routines = all.routines.or(load.routines);
     all.size_bytes += load.size_bytes;
     all

@@ -34,6 +34,9 @@ model::keys! {
 
 pub struct Pages;
 
+/// Name of the table that is filled.
+pub const TABLE: &str = "tio";
+
 impl Workload for Pages {
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
@@ -54,6 +57,7 @@ impl Workload for Pages {
             dataset: Dataset {
                 name: format!("a table that takes {statements} × {rows} pages"),
                 size_bytes: statements.saturating_mul(rows).saturating_mul(2 * USUAL_PAGE_BYTES),
+                later: vec![TABLE.to_owned()],
                 ..Dataset::default()
             },
             action: Action::Step(Box::new(PageInsert { statements, rows })),

@@ -26,6 +26,9 @@ use load::error::{Failure, FailureKind};
 use shapes::Shapes;
 use suite::Suite;
 
+/// Names of the suite's tables.
+pub const TABLES: [&str; 4] = ["cell", "road", "pt", "shape"];
+
 pub use data::{Country, PointSpread};
 pub use query::{Expected, ExpectedValue, Query, Rounding, judge};
 pub use suite::Cold;
@@ -102,7 +105,7 @@ impl Workload for Spatial {
         let suite = Suite::new(land, queries, keys.clients as usize, keys.executions as usize, cold);
         Ok(Task {
             // The suite makes and loads its tables itself, since that is part of what it measures.
-            dataset: Dataset { name, size_bytes, ..Dataset::default() },
+            dataset: Dataset { name, size_bytes, later: TABLES.map(str::to_owned).to_vec(), ..Dataset::default() },
             action: Action::Step(Box::new(suite)),
         })
     }

@@ -76,6 +76,7 @@ pub fn pgbench(scale: u64) -> Dataset {
         indexes: Vec::new(),
         afterwards: Vec::new(),
         routines: None,
+        later: Vec::new(),
         size_bytes: scale * ACCOUNTS_PER_SCALE * BYTES_PER_ACCOUNT,
         files: Vec::new(),
     }
@@ -110,6 +111,7 @@ pub fn table_a(scale: u64) -> Dataset {
         indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", columns: &["thread_id"] }],
         afterwards: Vec::new(),
         routines: None,
+        later: Vec::new(),
         size_bytes: rows * BYTES_PER_VALUE,
         files: Vec::new(),
     }

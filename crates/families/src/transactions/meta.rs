@@ -96,7 +96,42 @@ pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta
             let words_of_command = words[1..].iter().map(|(_, word)| *word).collect();
             Ok(Some(Meta::SetShell { name: words[0], words: words_of_command }))
         }
-        _ => Err((at, format!("`\\{command}` is not a known command; known are {COMMANDS}"))),
+        "setrandom" => Err((at, set_random(&words))),
+        _ => Err((at, unknown(&command))),
+    }
+}
+
+/// What takes the place of `\setrandom`, which pgbench had up to 9.6: `\setrandom aid 1 :n gaussian 5`.
+fn set_random(words: &[Word<'_>]) -> String {
+    let word = |at: usize| words.get(at).map(|(_, word)| *word);
+    let (name, min, max) = (word(0).unwrap_or("NAME"), word(1).unwrap_or("MIN"), word(2).unwrap_or("MAX"));
+    let call = match (word(3), word(4)) {
+        (Some(shape @ ("gaussian" | "exponential")), Some(parameter)) => {
+            format!("random_{shape}({min}, {max}, {parameter})")
+        }
+        _ => format!("random({min}, {max})"),
+    };
+    format!("`\\setrandom` went with pgbench 9.6: write `\\set {name} {call}`")
+}
+
+/// psql's commands that stand in published scripts, and what to do about each.
+const OF_PSQL: [(&[&str], &str); 4] = [
+    (
+        &["timing", "echo", "qecho", "warn", "o", "pset", "x", "a", "t", "h", "q", "encoding", "prompt", "unset"],
+        "leave it out, since nothing of it is measured",
+    ),
+    (&["copy"], "load the rows before the measurement: `psql -f FILE`"),
+    (
+        &["i", "ir", "include", "include_relative"],
+        "write that file's text here, or name both files: `script = \"a.sql, b.sql\"`",
+    ),
+    (&["c", "connect"], "name the database in the system's URL"),
+];
+
+fn unknown(command: &str) -> String {
+    match OF_PSQL.iter().find(|(commands, _)| commands.contains(&command)) {
+        Some((_, what)) => format!("`\\{command}` is a command of psql, and pgbench has none such: {what}"),
+        None => format!("`\\{command}` is not a known command; known are {COMMANDS}"),
     }
 }
 
@@ -180,6 +215,17 @@ mod tests {
         assert!(meta("sleep 1 ms x").is_err());
         assert!(meta("sleep x").is_err());
         assert!(matches!(meta("sleep :t us"), Ok(Meta::Sleep { time: Amount::Variable((6, "t")), unit_us: 1 })));
+    }
+
+    #[test]
+    fn commands_of_others_are_named_with_what_to_do() {
+        let wrong = |line: &'static str| meta(line).unwrap_err().1;
+        assert!(wrong("setrandom aid 1 :naccounts").ends_with("write `\\set aid random(1, :naccounts)`"));
+        assert!(wrong("setrandom a 1 9 gaussian 2.5").ends_with("`\\set a random_gaussian(1, 9, 2.5)`"));
+        assert!(wrong("timing on").contains("a command of psql"));
+        assert!(wrong("copy t from 'x'").contains("before the measurement"));
+        assert!(wrong("i other.sql").contains("name both files"));
+        assert!(wrong("nothing").contains("is not a known command"));
     }
 
     #[test]

@@ -103,7 +103,10 @@ mod tests {
         let options = ScriptOptions::default();
         let good = source("a.sql", "SELECT 1", 1);
         let error = compile_mix(&[good, source("b.sql", "\\set x :y\nSELECT :x", 1)], &options).unwrap_err();
-        assert_eq!(error.to_string(), "b.sql: line 1, column 8: the variable `:y` has not been set");
+        assert_eq!(
+            error.to_string(),
+            "b.sql: line 1, column 8: the variable `:y` has not been set; `--set 'benchmarks.*.define=y=VALUE'` sets it"
+        );
         assert_eq!(compile_mix(&[], &options).unwrap_err(), MixError::Count(0));
         assert_eq!(compile_mix(&[good; 129], &options).unwrap_err(), MixError::Count(129));
         assert_eq!(compile_mix(&[Source { weight: 0, ..good }], &options).unwrap_err(), MixError::NoWeight);

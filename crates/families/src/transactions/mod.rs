@@ -67,10 +67,20 @@ impl Workload for Transactions {
         let clients = traffic.tasks.unwrap_or(keys.clients) * traffic.processes;
         let options = ScriptOptions { clients, ..keys::options(&keys, grants)? };
         let mut program = program(&keys.script, &options, &grants.texts)?;
+        let may_be_simple = keys.protocol.is_none() && options.depth == 1;
+        if may_be_simple && program.joins_statements() {
+            let simple =
+                ScriptOptions { protocol: Protocol::Simple, unset: Protocol::Simple.unset(), ..options.clone() };
+            program = self::program(&keys.script, &simple, &grants.texts)?;
+            program.notes.push(JOINED.to_owned());
+        }
         // As with `pgbench -L`: beyond the limit it is too late to try again.
         program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
         let dataset = match options.tables {
-            Tables::Own => dataset_of(&keys.script, keys.scale),
+            Tables::Own => {
+                let later = program.statements().iter().flat_map(ScriptStatement::created_names).collect();
+                Dataset { later, ..dataset_of(&keys.script, keys.scale) }
+            }
             Tables::None => {
                 // What the tables held before is not known.
                 program.check = None;
@@ -87,6 +97,10 @@ impl Workload for Transactions {
         })
     }
 }
+
+/// What cannot be prepared is sent as pgbench sends it unless it is told otherwise.
+const JOINED: &str = "the script joins statements by `\\;`, which cannot be prepared: it runs with `protocol = \"simple\"`, \
+                      pgbench's default";
 
 /// pgbench's tables for any script that is not built in.
 fn dataset_of(scripts: &str, scale: u64) -> Dataset {

@@ -10,6 +10,7 @@ use super::scan::{Item, References, scan};
 use super::slots::VariableSlot;
 use super::turns::{Draw, TurnRule};
 use crate::dataset::{Dialect, Tables};
+use crate::made::created_names;
 use load::stream::{Asked, Retry};
 
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
@@ -295,6 +296,11 @@ enum Implicit {
 }
 
 impl ScriptStatement {
+    /// Names of tables and other things that it makes when it runs.
+    pub fn created_names(&self) -> Vec<String> {
+        created_names(&self.pieces.join("?"))
+    }
+
     /// The statement as an engine wants it prepared.
     pub fn sql(&self, dialect: &dyn Dialect) -> String {
         let mut text = String::new();
@@ -417,6 +423,11 @@ impl ScriptStatement {
 }
 
 impl Program {
+    /// Whether a script sends several statements in one message, joined by `\;`.
+    pub(super) fn joins_statements(&self) -> bool {
+        self.statements.iter().any(|statement| !statement.joints.is_empty())
+    }
+
     pub(super) fn empty(options: &ScriptOptions) -> Program {
         Program {
             scripts: Vec::new(),

@@ -80,6 +80,10 @@ fn place(text: &str, at: usize, message: String) -> ScriptError {
     ScriptError { line, column: before[line_start..].chars().count() + 1, message }
 }
 
+fn unset(name: &str) -> String {
+    format!("the variable `:{name}` has not been set; `--set 'benchmarks.*.define={name}=VALUE'` sets it")
+}
+
 impl<'o> Compiler<'o> {
     pub(super) fn new(options: &'o ScriptOptions) -> Compiler<'o> {
         let program = Program::empty(options);
@@ -122,7 +126,7 @@ impl<'o> Compiler<'o> {
 
     fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
         let slot = self.slot_of(name);
-        let error = place(&self.text, at, format!("the variable `:{name}` has not been set"));
+        let error = place(&self.text, at, unset(name));
         self.references.push(Reference { script: self.program.scripts.len() - 1, error, slot });
         slot
     }

@@ -27,7 +27,12 @@ struct State {
     tasks: Vec<TaskLog>,
     /// Of the system that it works on.
     interrupt: Option<Arc<AtomicBool>>,
+    /// Of the system that it works on.
+    waits: Waits,
 }
+
+/// What a silent system waits for, as it was told last.
+pub(super) type Waits = Arc<Mutex<Option<String>>>;
 
 impl State {
     fn waits_for_start(&self) -> bool {
@@ -57,8 +62,10 @@ impl Job {
     }
 
     /// Once it is stopped, what it does on a system ends by the system's own `interrupt`.
-    pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>) {
+    pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>, waits: &Waits) {
         let mut state = self.lock();
+        *waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        state.waits = Arc::clone(waits);
         interrupt.store(self.stopped.load(Ordering::Relaxed), Ordering::Relaxed);
         state.interrupt = Some(Arc::clone(interrupt));
     }
@@ -102,7 +109,8 @@ impl Job {
             }
             let left = deadline.checked_duration_since(Instant::now());
             let Some(left) = left.filter(|_| !state.waits_for_start()) else {
-                return Reply::Working(state.progress.clone());
+                let waits = state.waits.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                return Reply::Working(Progress { waits, ..state.progress.clone() });
             };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -150,13 +158,13 @@ mod tests {
         let interrupt = Arc::new(AtomicBool::new(false));
         let is_told = || interrupt.load(Ordering::Relaxed);
         let (first, second) = (Job::default(), Job::default());
-        first.works_on(&interrupt);
+        first.works_on(&interrupt, &Waits::default());
         assert!(!is_told());
         first.stop();
         assert!(is_told());
-        second.works_on(&interrupt);
+        second.works_on(&interrupt, &Waits::default());
         assert!(!is_told(), "the next job's work goes on");
-        first.works_on(&interrupt);
+        first.works_on(&interrupt, &Waits::default());
         assert!(is_told(), "a stop may come before the work");
     }
 }

@@ -12,7 +12,7 @@ use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use model::SystemPlan;
 
-use super::job::Job;
+use super::job::{Job, Waits};
 use super::{Shared, work};
 use crate::protocol::Request;
 use crate::texts::Shelf;
@@ -31,6 +31,8 @@ pub(super) struct Opened {
     pub(super) part: Part,
     /// Ends its long works, of whichever job.
     pub(super) interrupt: Arc<AtomicBool>,
+    /// What it is silent for.
+    pub(super) waits: Waits,
     /// While other hosts load it.
     pub(super) watch: Mutex<Option<Watch>>,
 }

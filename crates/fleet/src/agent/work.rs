@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::site::{Here, Inspection, Site as _, SiteJob, watch};
 use families::dataset::Tables;
-use families::system::{Consent, OpenRequest, Part, System};
+use families::system::{Consent, Notice, Notices, OpenRequest, Part, System};
 use families::texts::Texts;
 use families::work::{StreamTask, StreamWork as Load};
 use families::workload::{Action, Grants, Task};
@@ -17,7 +17,7 @@ use load::worker::TaskLog;
 use model::{Caches, Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
-use super::job::{Job, Watching};
+use super::job::{Job, Waits, Watching};
 use super::session::{Mates, Opened, Systems, lock};
 use crate::parts;
 use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, on_this_machine};
@@ -128,7 +128,7 @@ impl Work {
     /// For what takes long there, which ends when this job is stopped.
     fn at_work(&self, system: &str) -> Result<Arc<Opened>, Failure> {
         let opened = self.whole(system)?;
-        self.job.works_on(&opened.interrupt);
+        self.job.works_on(&opened.interrupt, &opened.waits);
         Ok(opened)
     }
 
@@ -142,7 +142,8 @@ impl Work {
             lock(&self.systems).remove(&(system.name.clone(), part == Part::Whole));
         }
         let interrupt = Arc::default();
-        self.job.works_on(&interrupt);
+        let waits = Waits::default();
+        self.job.works_on(&interrupt, &waits);
         let registry = &self.shared.registry;
         let options = &self.shared.options;
         let request = OpenRequest {
@@ -150,6 +151,7 @@ impl Work {
             reactor: options.reactor,
             tables,
             interrupt: Arc::clone(&interrupt),
+            notices: self.notices(&waits),
             part,
             listen: options.listen.clone(),
             permits: self.shared.permits.clone(),
@@ -157,10 +159,21 @@ impl Work {
         };
         let (opened, watch): (Arc<dyn System>, _) = (Arc::from(registry.open(&request)?), Mutex::default());
         let here = Here::new(Arc::clone(&opened), system).on(&options.name);
-        let opened = Opened { system: opened, plan: system.clone(), here, part, interrupt, watch };
+        let opened = Opened { system: opened, plan: system.clone(), here, part, interrupt, waits, watch };
         let carries = opened.system.carries();
         lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
+    }
+
+    /// To the agent's own log, and to the conductor.
+    fn notices(&self, waits: &Waits) -> Notices {
+        let (log, waits) = (self.shared.options.log, Arc::clone(waits));
+        Notices::new(move |notice| {
+            log(notice.text());
+            if let Notice::Waits(text) = notice {
+                *waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
+            }
+        })
     }
 
     fn close(&self, system: &str) -> Result<(), Failure> {
@@ -170,7 +183,7 @@ impl Work {
     }
 
     fn facts(&self, system: &str, cases: &[SentCase]) -> Result<Facts, Failure> {
-        let opened = self.whole(system)?;
+        let opened = self.at_work(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
         let mut facts = opened.here.facts(&pairs)?;
@@ -180,7 +193,7 @@ impl Work {
     }
 
     fn account(&self, system: &str) -> Result<Answer, Failure> {
-        let opened = &self.whole(system)?.system;
+        let opened = &self.at_work(system)?.system;
         let server_cpu_s = opened.server_cpu_s().into();
         let account = Account { counters: opened.counters()?, server_cpu_s, placement: opened.placement() };
         Ok(Answer::Account(Box::new(account)))
@@ -196,7 +209,7 @@ impl Work {
             let cause = "the benchmark does not ask it";
             return Err(Failure::new(FailureKind::Permission, format!("run `{sql}`"), cause));
         }
-        self.whole(system)?.system.scalar(sql)
+        self.at_work(system)?.system.scalar(sql)
     }
 
     fn run_whole(
@@ -245,6 +258,7 @@ impl Work {
         segment: (u32, u32),
     ) -> Result<Answer, Failure> {
         let opened = self.opened(system, Part::Load)?;
+        self.job.works_on(&opened.interrupt, &opened.waits);
         let task = self.task_of(case)?;
         let Action::Stream(stream) = &task.action else {
             let cause = "it is one long step, and not a stream of transactions";

@@ -145,6 +145,7 @@ impl Nats {
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Fleet, load::error::Failure> {
         let options = FleetOptions {
+            notices: families::system::Notices::default(),
             server: self.server(),
             experiment: experiment.to_owned(),
             patience: plan.fleet.as_ref().unwrap().patience,

@@ -5,11 +5,12 @@ use std::io::BufRead;
 
 use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
-use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals};
+use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, parts};
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNTOLD};
+use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::said;
-use crate::{FormatError, Imported, ImportedResult, Tool};
+use crate::{FormatError, Imported, ImportedResult};
 
 /// For files that do not name the script.
 const BENCHMARK: &str = "pgbench";
@@ -199,7 +200,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     if log.unnamed > 0 {
         unknown.push("whether the seventh column is the lag or the retries");
     }
-    Imported { results: vec![result], ..Imported::new(Tool::Pgbench, source, unknown) }
+    Imported { results: vec![result], ..Imported::new(READER.name, source, unknown) }
 }
 
 /// What the aggregated logs of one run come to.
@@ -354,7 +355,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         "quantiles",
         "whether what is counted 0 times was counted",
     ];
-    Imported { results: vec![result], ..Imported::new(Tool::Pgbench, &run.source, unknown) }
+    Imported { results: vec![result], ..Imported::new(READER.name, &run.source, unknown) }
 }
 
 /// Sums of huge figures may overflow.
@@ -365,11 +366,57 @@ fn finite(reading: Reading) -> Reading {
     }
 }
 
+pub const READER: Reader = Reader {
+    name: "pgbench",
+    about: "What pgbench prints, many runs in a file",
+    recognises: |text| has_line(text, &["transaction type:", "pgbench (1", "pgbench: error: ", "pgbench: fatal: "]),
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        let found = super::read_summaries(input.text.as_bytes());
+        let imported = import_summaries(&found, input.system, input.source);
+        Ok(Found { imported, not_understood: found.not_understood })
+    }),
+};
+
+pub const LOG_READER: Reader = Reader {
+    name: "pgbench-log",
+    about: "Logs of `pgbench -l`; those of one process are one run",
+    recognises: |head| {
+        is_log(head, |first| entries(first, SeventhColumn::Unknown).next().is_some_and(|one| one.is_ok()))
+    },
+    names: Names::Log,
+    reads: Reads::Logs(crate::logs::pgbench_logs),
+};
+
+pub const AGGREGATE_READER: Reader = Reader {
+    name: "pgbench-aggregate",
+    about: "Logs of `pgbench -l --aggregate-interval`; those of one process are one run",
+    recognises: |head| {
+        is_log(head, |first| intervals(first).next().is_some_and(|one| one.is_ok_and(|one| one.start_s >= YEAR_2000)))
+    },
+    names: Names::Log,
+    reads: Reads::Logs(crate::logs::pgbench_aggregates),
+};
+
+/// 2000-01-01 in seconds since 1970: no log of pgbench is older, and no count of clients larger.
+const YEAR_2000: u64 = 946_684_800;
+
+/// Whether the first lines are lines of such a log.
+fn is_log(head: &str, is_line: impl Fn(&[u8]) -> bool) -> bool {
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(2).peekable();
+    lines.peek().is_some() && lines.all(|line| is_line(line.as_bytes()))
+}
+
 /// Runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
     let unknown = ["the server's settings", "quantiles"];
-    let mut import = Imported::new(Tool::Pgbench, source, unknown);
-    import.results = found.runs.iter().map(|run| result(run, system)).collect();
+    let mut import = Imported::new(READER.name, source, unknown);
+    for run in &found.runs {
+        let whole = result(run, system);
+        let parts = if whole.dropped.is_none() { parts::results(run, &whole) } else { Vec::new() };
+        import.results.push(whole);
+        import.results.extend(parts);
+    }
     import.version = found.runs.iter().find_map(|run| run.version.clone());
     let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
     if !servers.is_empty() {
@@ -437,7 +484,7 @@ fn rate_of_summary(run: &PgbenchSummary, result: &mut ImportedResult) -> Option<
 }
 
 /// The name of a script: one for all versions, which up to 9.5 print no `<builtin: …>`, and of a file the name without its folder.
-fn script_name(printed: &str) -> &str {
+pub(super) fn script_name(printed: &str) -> &str {
     match printed {
         "TPC-B (sort of)" => "<builtin: TPC-B (sort of)>",
         "SELECT only" => "<builtin: select only>",

@@ -5,13 +5,17 @@ mod aggregate;
 mod import;
 mod log;
 mod names;
+mod parts;
 mod summary;
 
 pub use aggregate::{AggregatedInterval, intervals};
-pub use import::{AggregateRun, AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
+pub use import::{
+    AGGREGATE_READER, AggregateRun, AggregateSummary, LOG_READER, LogSummary, READER, import_aggregates, import_log,
+    import_summaries,
+};
 pub use log::{PgbenchLogEntry, PgbenchOutcome, SeventhColumn, entries};
 pub use names::{prefix_of_log, run_of_log};
-pub use summary::{PgbenchSummary, Summaries, read_summaries};
+pub use summary::{PgbenchPart, PgbenchStatement, PgbenchSummary, Summaries, read_summaries};
 
 use crate::FormatError;
 use crate::text::shortened;

@@ -16,6 +16,8 @@ pub struct PgbenchSummary {
     pub server_version: Option<String>,
     /// Each of several scripts with its weight, as printed.
     pub scripts: Vec<(String, u64)>,
+    /// What is printed of each of several scripts, and of the statements of each (`-r`).
+    pub parts: Vec<PgbenchPart>,
     /// True if each transaction had a connection of its own (`-C`), as far as printed: from version 14 on.
     pub reconnects: bool,
     /// Milliseconds of `-L`.
@@ -62,6 +64,28 @@ pub struct PgbenchSummary {
     /// What pgbench said first of why it could not go on, wholly or with some of its clients. One that printed nothing else
     /// has no script either.
     pub aborted: Option<String>,
+}
+
+/// What is printed of one script.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PgbenchPart {
+    /// `None` for the only script of a run.
+    pub script: Option<String>,
+    pub tps: Option<f64>,
+    pub transactions: Option<u64>,
+    pub failed: Option<u64>,
+    pub latency_ms: Option<f64>,
+    pub stddev_ms: Option<f64>,
+    pub statements: Vec<PgbenchStatement>,
+}
+
+/// A statement of a script, or a command of pgbench's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PgbenchStatement {
+    pub text: String,
+    pub mean_ms: f64,
+    pub failures: Option<u64>,
+    pub retries: Option<u64>,
 }
 
 /// Standard output, or both streams. Unrecognised lines are listed, never an error.
@@ -161,12 +185,13 @@ impl Reader {
         }
     }
 
-    /// Whether a line tells of one of several scripts or of a statement alone, which nothing is made of.
+    /// Whether a line tells of one of several scripts or of a statement alone.
     fn is_detail(&mut self, line: &str) -> bool {
         let Some(run) = &mut self.run else { return false };
         if let Some(script) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {
             let name = script.split_once(": ").map_or(script, |(_, name)| name);
             run.scripts.push((name.trim().to_owned(), 1));
+            run.parts.push(PgbenchPart { script: Some(name.trim().to_owned()), ..PgbenchPart::default() });
         } else if let Some((weight, (_, known))) = line.strip_prefix("- weight:").zip(run.scripts.last_mut()) {
             *known = count(weight.trim()).unwrap_or(*known);
         }
@@ -175,8 +200,18 @@ impl Reader {
         } else if line.starts_with("SQL script ") || line.starts_with("Script ") {
             self.in_script = true;
         } else {
-            let is_of_script = || line.strip_prefix("- ").is_some_and(|rest| self.in_script && is_of_script(rest));
-            return self.statement_counts.is_some_and(|counts| is_statement(line, counts)) || is_of_script();
+            if let Some(statement) = self.statement_counts.and_then(|counts| statement(line, counts)) {
+                if run.parts.is_empty() {
+                    run.parts.push(PgbenchPart::default());
+                }
+                run.parts.last_mut().into_iter().for_each(|part| part.statements.push(statement.clone()));
+                return true;
+            }
+            let of_script = line.strip_prefix("- ").filter(|rest| self.in_script && is_of_script(rest));
+            if let (Some(rest), Some(part)) = (of_script, run.parts.last_mut()) {
+                part.take(rest);
+            }
+            return of_script.is_some();
         }
         true
     }
@@ -220,10 +255,35 @@ fn statement_counts(line: &str) -> Option<usize> {
 }
 
 /// `0.140  0  UPDATE …`.
-fn is_statement(line: &str, counts: usize) -> bool {
-    let mut words = line.split_whitespace();
-    let is_latency = words.next().is_some_and(|word| word.contains('.') && number(word).is_some());
-    is_latency && words.by_ref().take(counts).all(|word| word.parse::<u64>().is_ok()) && words.next().is_some()
+fn statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
+    let (first, mut rest) = line.split_once(char::is_whitespace)?;
+    let mean_ms = if first.contains('.') { number(first)? } else { return None };
+    let mut found = [None; 2];
+    for count in found.iter_mut().take(counts) {
+        let (word, behind) = rest.trim_start().split_once(char::is_whitespace)?;
+        *count = Some(word.parse().ok()?);
+        rest = behind;
+    }
+    let text = said(rest);
+    let [failures, retries] = found;
+    (!text.is_empty()).then_some(PgbenchStatement { text, mean_ms, failures, retries })
+}
+
+impl PgbenchPart {
+    /// `5031 transactions (59.9% of total, tps = 2520.018393)`, `latency average = 0.143 ms`.
+    fn take(&mut self, line: &str) {
+        let behind = |name: &str| line.strip_prefix(name).map(|rest| rest.trim_start_matches([':', ' ', '=']));
+        if line.contains(" transactions (") {
+            self.transactions = count(line);
+            self.tps = line.split_once("tps = ").and_then(|(_, tps)| leading_number(tps)).map(|(tps, _)| tps);
+        } else if let Some(value) = behind("latency average") {
+            self.latency_ms = milliseconds(value);
+        } else if let Some(value) = behind("latency stddev") {
+            self.stddev_ms = milliseconds(value);
+        } else if let Some(value) = behind("number of failed transactions") {
+            self.failed = count(value);
+        }
+    }
 }
 
 /// `weight: 3`, `5031 transactions (50.3% of total, tps = 2520.0)`, and what a summary has, too.

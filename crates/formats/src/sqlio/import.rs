@@ -4,7 +4,8 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Pattern, Report, SqlioOutput, SqlioRun};
 use crate::imported::UNTOLD;
-use crate::{Imported, ImportedResult, Tool};
+use crate::reader::{Found, Names, Reader, Reads, has_line};
+use crate::{Imported, ImportedResult};
 
 /// For runs without a group.
 const BENCHMARK: &str = "sqlio";
@@ -29,6 +30,18 @@ pub fn little_latency_ms(report: &Report) -> Option<f64> {
     (ios > 0.0).then(|| 1000.0 * f64::from(report.threads.unwrap_or(1)) * per_thread as f64 / ios)
 }
 
+pub const READER: Reader = Reader {
+    name: "sqlio",
+    about: "Output of SQLIO, many runs in a file",
+    recognises: |text| text.contains("sqlio v1.") || has_line(text, &["IOs/sec:"]),
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        let output = super::read(input.text.as_bytes());
+        let imported = import(&output, input.system, input.source);
+        Ok(Found { imported, not_understood: output.not_understood })
+    }),
+};
+
 /// Runs with the same parameters are repetitions.
 pub fn import(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec![
@@ -41,7 +54,7 @@ pub fn import(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     if output.runs.iter().any(|run| run.report.buffering.is_none()) {
         unknown.push("the cache mode where no line tells it");
     }
-    let mut imported = Imported::new(Tool::Sqlio, source, unknown);
+    let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = output.runs.iter().find_map(|run| run.report.version.clone());
     imported.results = output.runs.iter().map(|run| result(run, system)).collect();
     imported.note_not_understood(&output.not_understood);

@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use batch::{BatchRun, Problem, Redirect, RedirectMode, Script, parse_script, split_words};
 pub use command::{Affinity, Command, CpuKind, Initiation, LatencyTimer, Pool, Spread, Timing, Utilisation};
-pub use import::{group_name, import, little_latency_ms};
+pub use import::{READER, group_name, import, little_latency_ms};
 pub use options::parse_command;
 pub use output::{
     InitiationUs, LatencyCounts, LatencyMs, PoolLine, Report, SizeLine, SizeOrigin, SqlioMeasured, Wording,

@@ -7,14 +7,15 @@ use model::run::is_own_end;
 use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState};
 
 use super::{
-    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, REPETITION, RUN, Row, Table,
-    is_measured,
+    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, METRIC, REASON, REPEATED, REPETITION, RUN, Row,
+    SYSTEM, Table, VALUE, is_measured, parse,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::is_told;
 use crate::imported::{UNTOLD, direction_of};
+use crate::reader::{Names, Reader, Reads};
 use crate::text::shortened;
-use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
+use crate::{ExportedRules, FormatError, Imported, ImportedResult};
 
 /// Kinds that rows of other programs may have.
 const PRINTED: &str = "printed";
@@ -43,6 +44,23 @@ const HOW_TO_FAIL: &str = "a run that failed is a row with `run` as its kind, `f
 
 /// System, benchmark, keys, repetition.
 type Place = (String, String, String, u32);
+
+pub const READER: Reader = Reader {
+    name: "tidy",
+    about: "CSV with the columns system, keys, repetition, metric, unit, value",
+    recognises: |text| {
+        let names = super::heading(text);
+        [SYSTEM, METRIC, VALUE].iter().all(|column| names.iter().any(|name| name == column))
+    },
+    names: Names::File,
+    reads: Reads::Text(|input| {
+        if input.is_named {
+            let error = FormatError::whole("a tidy table names its systems itself");
+            return Err(error.with_hint("name the file alone"));
+        }
+        Ok(import(&parse(input.text)?, input.source)?.into())
+    }),
+};
 
 /// Rows of one case and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th. Units
 /// of one family become that of the metric's first row.
@@ -84,7 +102,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     };
     let facts = facts(of_kind(FACTOR), of_kind(CIRCUMSTANCE));
     let source = source.to_owned();
-    Ok(Imported { tool: Tool::Tidy, version: None, source, results: results.found, unknown, notes, rules, facts })
+    Ok(Imported { tool: READER.name, version: None, source, results: results.found, unknown, notes, rules, facts })
 }
 
 /// Refuses what was meant as another kind, since rows of unknown kinds count for nothing.

@@ -1,11 +1,17 @@
 //! Stream sockets of either kind, connected with a time limit.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+#[cfg(unix)]
+use std::time::Instant;
+
+/// Longest wait for a connection without a look at whether to go on.
+#[cfg(unix)]
+const CONNECT_SLICE: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub enum Socket {
@@ -41,11 +47,19 @@ impl From<UnixStream> for Socket {
 }
 
 impl Socket {
-    /// Connects to the first of a host's addresses that answers, each within `timeout`. Sets `TCP_NODELAY`.
-    pub fn connect_tcp(host: &str, port: u16, timeout: Duration, vigilance: Vigilance) -> io::Result<Socket> {
+    /// Connects to the first of a host's addresses that answers, each within `timeout`. Sets `TCP_NODELAY`. Fails with
+    /// [`io::ErrorKind::Interrupted`] soon after `go_on` has said no.
+    pub fn connect_tcp(
+        host: &str,
+        port: u16,
+        timeout: Duration,
+        vigilance: Vigilance,
+        go_on: &dyn Fn() -> bool,
+    ) -> io::Result<Socket> {
         let mut last = None;
         for address in (host, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, timeout) {
+            match connect_while(&address, timeout, go_on) {
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => return Err(cause),
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     watch(&stream, vigilance)?;
@@ -57,17 +71,23 @@ impl Socket {
         Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the host name has no address")))
     }
 
-    /// Waits up to `timeout` for a server whose queue is full.
+    /// Waits up to `timeout` for a server whose queue is full. Fails with [`io::ErrorKind::Interrupted`] soon after `go_on`
+    /// has said no.
     #[cfg(unix)]
-    pub fn connect_unix(path: &Path, timeout: Duration) -> io::Result<Socket> {
+    pub fn connect_unix(path: &Path, timeout: Duration, go_on: &dyn Fn() -> bool) -> io::Result<Socket> {
         let socket = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
         // On Linux a connect obeys the write timeout.
-        socket.set_write_timeout(Some(timeout))?;
+        socket.set_write_timeout(Some(timeout.min(CONNECT_SLICE)))?;
         let address = socket2::SockAddr::unix(path)?;
+        let started = Instant::now();
         loop {
             match socket.connect(&address).map_err(|cause| (cause.kind(), cause)) {
                 Ok(()) => break,
+                Err((io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock, _)) if !go_on() => {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
                 Err((io::ErrorKind::Interrupted, _)) => {}
+                Err((io::ErrorKind::WouldBlock, _)) if started.elapsed() < timeout => {}
                 Err((io::ErrorKind::WouldBlock, _)) => {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody took the connection"));
                 }
@@ -79,7 +99,7 @@ impl Socket {
     }
 
     #[cfg(not(unix))]
-    pub fn connect_unix(path: &Path, _timeout: Duration) -> io::Result<Socket> {
+    pub fn connect_unix(path: &Path, _timeout: Duration, _go_on: &dyn Fn() -> bool) -> io::Result<Socket> {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
     }
 
@@ -130,6 +150,51 @@ impl Socket {
             Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
         };
     }
+}
+
+/// The system waits for the peer, and étalon looks at `go_on` between slices of that wait.
+#[cfg(unix)]
+fn connect_while(address: &SocketAddr, timeout: Duration, go_on: &dyn Fn() -> bool) -> io::Result<TcpStream> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let domain = socket2::Domain::for_address(*address);
+    let socket = socket2::Socket::new(domain, socket2::Type::STREAM, Some(socket2::Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&(*address).into()) {
+        Err(cause) if !is_under_way(&cause) => return Err(cause),
+        _ => {}
+    }
+    let started = Instant::now();
+    loop {
+        let left = timeout.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "connection timed out"));
+        }
+        let slice = left.min(CONNECT_SLICE);
+        let slice = Timespec { tv_sec: slice.as_secs() as _, tv_nsec: slice.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&slice)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) if !go_on() => return Err(io::ErrorKind::Interrupted.into()),
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => break,
+            Err(cause) => return Err(cause.into()),
+        }
+    }
+    if let Some(cause) = socket.take_error()? {
+        return Err(cause);
+    }
+    socket.set_nonblocking(false)?;
+    Ok(socket.into())
+}
+
+#[cfg(unix)]
+fn is_under_way(cause: &io::Error) -> bool {
+    cause.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+        || cause.kind() == io::ErrorKind::WouldBlock
+}
+
+#[cfg(not(unix))]
+fn connect_while(address: &SocketAddr, timeout: Duration, _go_on: &dyn Fn() -> bool) -> io::Result<TcpStream> {
+    TcpStream::connect_timeout(address, timeout)
 }
 
 fn watch(stream: &TcpStream, vigilance: Vigilance) -> io::Result<()> {

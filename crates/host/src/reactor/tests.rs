@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::clock::now_ns;
@@ -179,7 +180,7 @@ fn a_reset_is_an_end() {
         let token = reactor.register(here).unwrap();
         reactor.send(token, b"unread");
         reactor.flush().unwrap();
-        thread::sleep(std::time::Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         // Closing with unread bytes resets the connection.
         drop(there);
         let events = wait(&mut reactor);
@@ -203,7 +204,7 @@ fn a_deadline_is_kept() {
         // A deadline that has passed still takes what is there.
         reactor.send(token, b"x");
         reactor.flush().unwrap();
-        thread::sleep(std::time::Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
         reactor.wait(0, &mut events).unwrap();
         assert_eq!(events.len(), 1);
     }
@@ -290,7 +291,7 @@ fn thousands_of_connections() {
         let mut peers = Vec::new();
         let tokens: Vec<Token> = (0..count)
             .map(|_| {
-                let here = Socket::connect_unix(&path, std::time::Duration::from_secs(5)).unwrap();
+                let here = Socket::connect_unix(&path, Duration::from_secs(5), &|| true).unwrap();
                 peers.push(listener.accept().unwrap().0);
                 reactor.register(here).unwrap()
             })
@@ -364,4 +365,29 @@ fn more_answers_than_buffers_all_arrive() {
             }
         }
     }
+}
+
+/// An address at which nothing answers at all is left as soon.
+#[test]
+fn a_connection_that_is_not_taken_is_left_at_an_interrupt() {
+    let began = Instant::now();
+    let no_more = || began.elapsed() < Duration::from_millis(300);
+    // A queue of one is full with two.
+    let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
+    listener.listen(0).unwrap();
+    let port = listener.local_addr().unwrap().as_socket().unwrap().port();
+    let connect = || {
+        let timeout = Duration::from_secs(8);
+        Socket::connect_tcp("127.0.0.1", port, timeout, Vigilance::default(), &no_more)
+    };
+    let mut taken = Vec::new();
+    let left = loop {
+        match connect() {
+            Ok(socket) => taken.push(socket),
+            Err(cause) => break cause,
+        }
+    };
+    assert_eq!(left.kind(), io::ErrorKind::Interrupted);
+    assert!(began.elapsed() < Duration::from_secs(2));
 }

@@ -154,6 +154,7 @@ fn words(kind: FailureKind) -> &'static str {
         | FailureKind::Plan
         | FailureKind::Verification
         | FailureKind::NothingEnded
+        | FailureKind::Interrupted
         | FailureKind::Other => "refused",
     }
 }

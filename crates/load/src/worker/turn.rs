@@ -10,6 +10,8 @@ use crate::clock::Clock;
 use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
 
+/// For answers in a run that was broken off.
+const LAST_PATIENCE_NS: u64 = 500_000_000;
 /// Minimum wait for answers after the end.
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Between answers of a run by count, where nothing else tells a fault.
@@ -264,12 +266,18 @@ where
         }
     }
 
+    /// Ended by the user, or by another worker's failure: nothing of it counts.
+    fn is_broken_off(&self) -> bool {
+        self.stopped_ns.is_some_and(|stopped_ns| stopped_ns < self.rules.end_ns) && self.gate.end_ns().is_none()
+    }
+
     fn patience_ends_ns(&self) -> u64 {
         let by_experience_ns = self.longest_ns.saturating_mul(PATIENCE_FACTOR);
         let by_time_ns = self.rules.end_ns.min(self.stopped_ns.unwrap_or(u64::MAX));
         let by_silence_ns = self.heard_ns.saturating_add(by_experience_ns.max(SILENCE_PATIENCE_NS));
         match self.rules.count {
             Some(_) if self.stopped_ns.is_none() => by_silence_ns,
+            _ if self.is_broken_off() => by_time_ns.saturating_add(by_experience_ns.max(LAST_PATIENCE_NS)),
             _ => by_time_ns.saturating_add(by_experience_ns.max(PATIENCE_NS)),
         }
     }

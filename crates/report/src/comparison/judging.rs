@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::CONCURRENCY;
-use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role, Value};
+use model::{Absence, Case, Length, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role, Value};
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};
@@ -600,7 +600,7 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 /// Says that runs of a side are of a system that was no longer the one before its first run.
 pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
-    let is_change = |mark: &&model::Mark| mark.kind == MarkKind::SystemChanged;
+    let is_change = |mark: &&Mark| mark.kind == MarkKind::SystemChanged;
     let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run(*id)).collect();
     stored.sort_by_key(|run| run.planned.position);
     let (first, mark) = stored.iter().enumerate().find_map(|(index, run)| {
@@ -630,7 +630,9 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
 pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
     let mut found: Vec<(MarkKind, Vec<(i64, &str)>)> = Vec::new();
-    for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| !mark.kind.is_disturbance()) {
+    // Where a side came from is said once, above the tables.
+    let is_of_row = |mark: &Mark| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source;
+    for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| is_of_row(mark)) {
         // Each note text is a warning of its own.
         let is_same = |(kind, those): &&mut (MarkKind, Vec<(i64, &str)>)| {
             *kind == mark.kind && (*kind != MarkKind::Note || those[0].1 == mark.detail)

@@ -1,5 +1,7 @@
 //! Notes on all rows of a set.
 
+mod sources;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::{LAYER, PUBLICATION, UNTRIED};
@@ -37,6 +39,7 @@ pub fn notes(
             format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
         );
     }
+    sources::notes(evidence).into_iter().for_each(|text| add(NoteKind::Source, text));
     for (benchmark, promise) in promises(evidence) {
         add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
     }
@@ -48,7 +51,7 @@ pub fn notes(
         add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        add(NoteKind::Unfinished, words::unfinished(&found, rules.unjudged().is_none()));
+        add(NoteKind::Unfinished, words::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
     }
     for disturbance in disturbances {
         add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));

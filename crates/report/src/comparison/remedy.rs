@@ -110,6 +110,35 @@ enum Remedy {
     CountFailures,
 }
 
+impl Remedy {
+    /// Whether it can be followed with results that others measured: they cannot be run again.
+    fn is_for_imports(&self) -> bool {
+        match self {
+            Remedy::MoreRounds(_)
+            | Remedy::OtherQuantile { .. }
+            | Remedy::AllowUnequalDurability
+            | Remedy::AllowDifferentRows
+            | Remedy::Interleave
+            | Remedy::OtherMetric => true,
+            Remedy::WholePlan
+            | Remedy::LessNoise
+            | Remedy::LongerRuns { .. }
+            | Remedy::FinerSteps(_)
+            | Remedy::LongerWarmUp { .. }
+            | Remedy::Resume
+            | Remedy::MoreThreads { .. }
+            | Remedy::MoreHosts
+            | Remedy::LowerRate { .. }
+            | Remedy::LargerFiles
+            | Remedy::MendFailures { .. }
+            | Remedy::OtherLoad { .. }
+            | Remedy::MeasureAnew
+            | Remedy::MeasureUndisturbed
+            | Remedy::CountFailures => false,
+        }
+    }
+}
+
 /// What would help some rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemedyLine {
@@ -143,12 +172,13 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
             .iter()
             .flat_map(|table| &table.rows)
             .any(|row| row.metric.role == Role::Primary && look::standing(row) == Standing::Open);
+    let is_imported = evidence.header.build == IMPORTED;
     let context = Context { evidence, lookup: Lookup::new(evidence), rules, is_open, fewest: OnceCell::new() };
     let has_pairs = has_pairs(tables);
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
         for row in &table.rows {
-            for remedy in context.of_row(row) {
+            for remedy in context.of_row(row).into_iter().filter(|remedy| !is_imported || remedy.is_for_imports()) {
                 let name = row_title(row, table, has_pairs);
                 match found.iter_mut().find_map(|(known, rows)| Some((merged(known, &remedy)?, known, rows))) {
                     Some((both, known, rows)) => {
@@ -409,7 +439,6 @@ impl Context<'_> {
         let is_imported = self.evidence.header.build == IMPORTED;
         let store = self.store();
         let command = match remedy {
-            Remedy::Resume if is_imported => None,
             Remedy::Resume => Some(format!("etalon resume {store}")),
             // An import has no systems to run.
             Remedy::MoreRounds(_) if self.rules.sequence.is_some() && is_imported => None,
@@ -421,9 +450,7 @@ impl Context<'_> {
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
             Remedy::AllowDifferentRows => Some(format!("etalon compare {store} {}", again::ALLOW_DIFFERENT)),
             // What is judged after each round goes on.
-            Remedy::MeasureAnew if self.rules.sequence.is_some() && !is_imported => {
-                Some(format!("etalon extend {store}"))
-            }
+            Remedy::MeasureAnew if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
             Remedy::Interleave if again.command.is_none() => {
                 Some(format!("etalon compare {store} {}", again::ALLOW_SEQUENTIAL))
             }

@@ -234,6 +234,8 @@ pub struct DroppedRun {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
+    /// The files that an imported side came from.
+    Source,
     /// What the loads had to keep.
     Promise,
     /// The figures are of a debug build.
@@ -286,6 +288,7 @@ impl NoteKind {
     pub fn as_str(self) -> &'static str {
         match self {
             NoteKind::DebugBuild => "debug-build",
+            NoteKind::Source => "source",
             NoteKind::Promise => "promise",
             NoteKind::Apart => "apart",
             NoteKind::Differs => "differs",

@@ -266,6 +266,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::MachinePower => "power",
         MarkKind::MachineMemory => "scarce memory",
         MarkKind::MachineJobs => "scanner, backup or update at work",
+        MarkKind::Source => "source",
         MarkKind::Note => "note",
     }
 }

@@ -1,8 +1,8 @@
 //! Tells whether both sides did the same work, by the rows of their transactions and the bytes within reach of their operations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{ROWS_CHANGED, ROWS_RETURNED, SPAN};
+use model::metric::{FAILED_SHARE, ROWS_CHANGED, ROWS_RETURNED, SPAN};
 use stats::{RunValue, Sample};
 
 use super::judging::Index;
@@ -94,9 +94,18 @@ pub fn different_rows(
     let alpha = (1.0 - rules.level) / counts.len().max(1) as f64;
     counts.into_iter().find_map(|Count { script, what, metric }| {
         let (of_a, of_b) = (index.points(a, &metric), index.points(b, &metric));
+        let at_most = |points: &[RunPoint], cases| match what {
+            Work::BytesReached => sample(points),
+            Work::RowsReturned | Work::RowsChanged => {
+                sample(&of_successes_at_most(points, &index.points(cases, &failed_share(script.as_deref()))))
+            }
+        };
+        let (a_least, a_most) = (sample(&of_a), at_most(&of_a, a));
+        let (b_least, b_most) = (sample(&of_b), at_most(&of_b, b));
+        let p = 2.0 * excess_p(&a_least, &b_most, rules).min(excess_p(&b_least, &a_most, rules));
         let found = DifferentRows { what, script, a: mean(&of_a)?, b: mean(&of_b)? };
         let is_any = found.a.max(found.b) >= NONE;
-        (is_any && difference_p(&sample(&of_a), &sample(&of_b), rules) <= alpha).then_some(found)
+        (is_any && p <= alpha).then_some(found)
     })
 }
 
@@ -112,13 +121,25 @@ fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> 
     ids.filter_map(count).collect()
 }
 
-/// Gives the p of "neither side did more than the other beyond the tolerance".
-fn difference_p(a: &Sample, b: &Sample, rules: &Rules) -> f64 {
-    let p = |more: &Sample, less: &Sample| match rules.pairing {
+/// Names the metric of the failures of all transactions, or of a script's.
+fn failed_share(script: Option<&str>) -> String {
+    script.map_or_else(|| FAILED_SHARE.to_owned(), |script| format!("{FAILED_SHARE}_{script}"))
+}
+
+/// Gives the most rows that a successful transaction may have had: those per try, had the failed tries had none. What failed
+/// has a metric of its own, and is no other work.
+fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec<RunPoint> {
+    let failed: BTreeMap<i64, f64> = failed_percent.iter().map(|point| (point.run, point.value / 100.0)).collect();
+    let succeeded = |run: &i64| failed.get(run).map_or(1.0, |failed| (1.0 - failed).max(f64::EPSILON));
+    points.iter().map(|point| RunPoint { value: point.value / succeeded(&point.run), ..*point }).collect()
+}
+
+/// Gives the p of "the one did not do more than the other beyond the tolerance".
+fn excess_p(more: &Sample, less: &Sample, rules: &Rules) -> f64 {
+    match rules.pairing {
         Pairing::Paired => stats::excess_p(&stats::paired(more, less), 1.0 + TOLERANCE, rules.sequence.as_ref()),
         Pairing::Unpaired => stats::unpaired_excess_p(more, less, 1.0 + TOLERANCE),
-    };
-    2.0 * p(a, b).min(p(b, a))
+    }
 }
 
 fn workload<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {

@@ -4,16 +4,18 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::connect::Endpoint;
-use crate::kept::wait_for_release;
+use crate::kept::{Rivals, wait_for_release};
 use crate::mysql::lane::{AskError, Client, Spoken};
-use crate::server::refusal::failure;
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
 /// Settings of the control session: no time-outs, a bounded wait for other sessions' locks, and the grammar in which étalon's
 /// own statements are written, whatever that of the server is. Unknown ones are skipped.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
+    // A table that others' tables refer to is not dropped.
+    "SET SESSION foreign_key_checks = 1",
     "SET SESSION lock_wait_timeout = 30",
     "SET SESSION innodb_lock_wait_timeout = 30",
     "SET SESSION wait_timeout = 2147483",
@@ -29,6 +31,11 @@ const LOCK: &str = "etalon";
 /// first holds the lock for all.
 static OWN: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
 
+/// Sessions of this process that had a claim: one whose connection was lost may still be there on the server.
+static LOST: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
+/// Several times as long as a session with a claim is silent.
+const SILENT_S: u32 = 4;
+
 fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -39,10 +46,25 @@ pub(crate) struct Claim {
     session: u32,
 }
 
+impl Claim {
+    /// Whether a session of this process had the claim, and its connection was lost on the way.
+    fn is_own_remnant(&self, holder: &str) -> bool {
+        let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.iter().any(|(server, session)| *server == self.server && session.to_string() == holder)
+    }
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
         own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
+        LOST.lock().unwrap_or_else(PoisonError::into_inner).push((self.server.clone(), self.session));
     }
+}
+
+/// Whether a session has said nothing for some seconds, as one whose claim is alive does. After a server's start its number may
+/// be another étalon's.
+fn silent(session: &str) -> String {
+    format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {session} AND time >= {SILENT_S}")
 }
 
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
@@ -61,11 +83,11 @@ impl system::Claim for Claim {
         Ok(())
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
         let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id };
-        wait_for_release(|| {
+        wait_for_release(rivals, endpoint.waiting(), || {
             if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
                 own().push((claim.server.clone(), claim.session));
                 return Ok(ControlFlow::Break(()));
@@ -73,6 +95,9 @@ impl system::Claim for Claim {
             let holder = ask(client, &format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
             if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
                 return Ok(ControlFlow::Break(()));
+            }
+            if claim.is_own_remnant(&holder) && ask(client, &silent(&holder))? != "0" {
+                client.execute(&format!("KILL CONNECTION {holder}")).map_err(|error| failure(tried.clone(), &error))?;
             }
             // Without the privilege PROCESS a user sees his own sessions.
             let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";

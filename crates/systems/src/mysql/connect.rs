@@ -5,14 +5,16 @@ use host::reactor::Socket;
 use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Identity, Medium, PublicKey};
 
+use super::aside::OtherSession;
 use super::url::{Address, Place, ServerKey};
 use crate::mysql::lane::{Client, log_in};
-use crate::server::dialogue::Tls;
+use crate::server::dialogue::{Tls, Waiting};
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::system::Purpose;
 use crate::server::tls::TlsMode;
 use crate::server::url::{Address as _, PasswordSource};
 use crate::server::{FEWER, TOO_MANY, VIGILANCE};
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// Of one account, unlike 1203, which is of all.
@@ -28,6 +30,8 @@ pub(super) type OpenError = refusal::OpenError<ErrorPacket>;
 pub(crate) struct Endpoint {
     pub(super) address: Address,
     tls: Option<Tls>,
+    /// What its questions heed.
+    pub(super) waiting: Waiting,
 }
 
 impl Endpoint {
@@ -38,7 +42,14 @@ impl Endpoint {
         };
         let tls = address.tls.client()?;
         let tls = tls.map(|config| Tls::new(config, host.to_owned(), &address.shown())).transpose()?;
-        Ok(Endpoint { address, tls })
+        Ok(Endpoint { address, tls, waiting: Waiting::default() })
+    }
+
+    /// Its questions heed the request's interrupt and notices.
+    #[must_use]
+    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed(request);
+        self
     }
 
     pub(super) fn connect(&self, purpose: Purpose) -> Result<Client, Failure> {
@@ -64,13 +75,20 @@ impl Endpoint {
         let patience = timeout + LOGIN_GRACE;
         let socket = self.dial(timeout).map_err(|cause| Refusal::of_io(&cause, patience))?;
         let config = self.login(purpose, encryption);
-        log_in(socket, config, self.tls.as_ref(), patience).map_err(|error| Refusal::of(error, patience))
+        let client = log_in(socket, config, self.tls.as_ref(), patience, &self.waiting);
+        let mut client = client.map_err(|error| Refusal::of(error, patience))?;
+        if self.waiting.has_asides() {
+            let session = client.protocol.session.thread_id;
+            client.asker.watch_from(OtherSession { endpoint: self.clone(), session });
+        }
+        Ok(client)
     }
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
+        let go_on = || self.waiting.go_on();
         match &self.address.place {
-            Place::Socket(path) => Socket::connect_unix(path, timeout),
-            Place::Tcp { host, port } => Socket::connect_tcp(host, *port, timeout, VIGILANCE),
+            Place::Socket(path) => Socket::connect_unix(path, timeout, &go_on),
+            Place::Tcp { host, port } => Socket::connect_tcp(host, *port, timeout, VIGILANCE, &go_on),
         }
     }
 
@@ -113,6 +131,14 @@ impl Explain for Endpoint {
 
     fn address(&self) -> &Address {
         &self.address
+    }
+
+    fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    fn heed(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown());
     }
 
     fn check(&self) -> String {

@@ -3,6 +3,7 @@
 //! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
 //! comparable.
 
+mod aside;
 mod backup;
 mod claim;
 mod confine;
@@ -19,6 +20,7 @@ pub mod pages;
 mod private;
 mod programs;
 mod read_back;
+mod room;
 mod session;
 pub mod spatial;
 mod tables;
@@ -53,11 +55,18 @@ use load::error::{Failure, FailureKind};
 use private::MySqlRecipe;
 pub use programs::Product;
 use programs::Programs;
+use room::Reach;
 use session::Session;
 pub(crate) use url::Address;
 
 /// Étalon's database.
 const SCHEMA: &str = "etalon";
+
+/// What a load may drop.
+fn reach(system: &MySqlSystem) -> Reach {
+    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+    if may_drop_all { Reach::Database } else { Reach::Names }
+}
 
 /// Two products, which speak one protocol. The server itself says which it is: a URL of one may lead to the other.
 impl Engine for Product {
@@ -183,7 +192,8 @@ impl Server for MySqlServer {
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, confine::SETTINGS)?;
-        let (endpoint, mut client) = Self::connect(address)?;
+        let endpoint = Endpoint::new(address)?.heeding(request);
+        let mut client = endpoint.connect(Purpose::Control)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = Session::with_settings(&mut client, settings)?;
         client.close();
@@ -218,6 +228,14 @@ impl Server for MySqlServer {
         system.server.refuse_long(&system.texts(program))
     }
 
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
+    }
+
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
         let question = counters::of_session(system.server.product);
         let mut statements = Vec::new();
@@ -241,7 +259,7 @@ impl Server for MySqlServer {
         }
         system.ask(|client| {
             let owner = tables::refuse_foreign(client, system.consent)?;
-            tables::load(client, data, owner)
+            tables::load(client, data, owner, reach(system))
         })
     }
 

@@ -142,7 +142,7 @@ impl Reader {
 /// In the order of their names' bytes.
 fn option_files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
-    let is_ini = |name: &str| cfg!(windows) && name.ends_with(".ini");
+    let is_ini = |name: &str| std::path::MAIN_SEPARATOR == '\\' && name.ends_with(".ini");
     files.retain(|file| file.to_str().is_some_and(|name| name.ends_with(".cnf") || is_ini(name)));
     files.sort();
     Ok(files)

@@ -1,7 +1,10 @@
 //! Makes étalon's database and fills its tables.
 
+use std::collections::BTreeSet;
+
 use super::dialect::{MySqlDialect, literal, quoted};
-use super::{MySqlServer, MySqlSystem, SCHEMA};
+use super::room::{self, Reach, Room};
+use super::{MySqlServer, MySqlSystem, SCHEMA, reach};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::parts::{LoadsParts, NOTES};
@@ -9,7 +12,6 @@ use crate::server::refusal::failure;
 use crate::server::{self, pieces, write_values};
 use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
-use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -48,10 +50,10 @@ pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Ta
 }
 
 /// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
-pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Result<(), Failure> {
+pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
-        make_room(client, owner)?;
+        make_room(client, data, owner, reach)?;
         let mut sent = Contents::default();
         for table in &data.tables {
             client.execute(&MySqlDialect.create_table(table))?;
@@ -109,42 +111,38 @@ fn explain(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// Leaves only the marker.
-fn make_room(client: &mut Client, owner: TableOwner) -> Result<(), AskError> {
-    let marker = match owner {
-        TableOwner::Given | TableOwner::Guest => {
-            drop_tables(client)?;
-            format!("{MARKER}{GIVEN}")
+/// Leaves nothing of étalon's but the marker, which lists what étalon is about to make.
+fn make_room(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), LoadError> {
+    let mut names = data.names(&MySqlDialect);
+    names.extend(NOTES.rsplit('.').next().map(str::to_owned));
+    match owner {
+        TableOwner::Nobody => make_database(client)?,
+        TableOwner::SomebodyElse => {
+            client.execute(&format!("DROP DATABASE {SCHEMA}"))?;
+            make_database(client)?;
         }
-        TableOwner::Nobody | TableOwner::Etalon | TableOwner::SomebodyElse => {
-            client.execute(&format!("DROP DATABASE IF EXISTS {SCHEMA}"))?;
-            client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
-            MARKER.to_owned()
+        TableOwner::Given => room::mark(client, &format!("{MARKER}{GIVEN}"))?,
+        TableOwner::Guest | TableOwner::Etalon => {
+            let mut room = Room::look(client, reach)?;
+            room.refuse_dependents().map_err(LoadError::Failed)?;
+            room.refuse_taken(&names).map_err(LoadError::Failed)?;
+            room.clear(client)?;
+            room.refuse_dependents().map_err(LoadError::Failed)?;
         }
-    };
-    client.execute(&format!("USE {SCHEMA}"))?;
-    client.execute(&format!("CREATE TABLE {MARKER_TABLE} (made INT PRIMARY KEY) COMMENT = {}", literal(&marker)))
+    }
+    room::write_names(client, &names)?;
+    Ok(client.execute(&format!("USE {SCHEMA}"))?)
 }
 
-/// And étalon's procedures.
-fn drop_tables(client: &mut Client) -> Result<(), AskError> {
-    let procedures = format!(
-        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}' AND routine_type = \
-         'PROCEDURE'"
-    );
-    let names = client.rows(&procedures)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
-    for name in names.filter(|name| PROCEDURES.contains(&name.as_str())).collect::<Vec<_>>() {
-        client.execute(&format!("DROP PROCEDURE {SCHEMA}.{}", quoted(&name)))?;
+/// With the marker, or not at all.
+fn make_database(client: &mut Client) -> Result<(), AskError> {
+    client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
+    let marked = room::mark(client, MARKER);
+    if matches!(marked, Err(AskError::Server(_))) {
+        // The failure is the first error's; it is empty.
+        let _ = client.execute(&format!("DROP DATABASE {SCHEMA}"));
     }
-    let tables =
-        format!("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = '{SCHEMA}'");
-    for row in client.rows(&tables)? {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let (name, kind) = (row.next().unwrap_or_default(), row.next().unwrap_or_default());
-        let what = if kind == "VIEW" { "VIEW" } else { "TABLE" };
-        client.execute(&format!("DROP {what} {SCHEMA}.{}", quoted(&name)))?;
-    }
-    Ok(())
+    marked
 }
 
 /// As a file where allowed: twice as fast as statements.
@@ -212,11 +210,12 @@ impl LoadsParts for MySqlServer {
     }
 
     fn make(system: &MySqlSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+        let tried = format!("load {} into the database `{SCHEMA}`", data.name);
         let owner = refuse_foreign(client, system.consent)?;
-        let tables = data.tables.iter().map(|table| MySqlDialect.create_table(table));
-        let made = make_room(client, owner)
-            .and_then(|()| tables.chain(notes.iter().cloned()).try_for_each(|statement| client.execute(&statement)));
-        made.map_err(|error| explain(&format!("load {} into the database `{SCHEMA}`", data.name), &error))
+        make_room(client, data, owner, reach(system)).map_err(|error| error.failure(&tried))?;
+        let mut statements =
+            data.tables.iter().map(|table| MySqlDialect.create_table(table)).chain(notes.iter().cloned());
+        statements.try_for_each(|statement| client.execute(&statement)).map_err(|error| explain(&tried, &error))
     }
 
     fn send(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
@@ -258,14 +257,28 @@ fn analyze(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     }
 }
 
-/// The database, or only its tables if it was given.
+/// Drops what étalon made, and the database with it if étalon made that and nothing of others lies there.
+///
+/// # Errors
+/// [`FailureKind::NotOurs`]: something of others stays, which the failure names.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
-    let removed = match owner(client)? {
-        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => Ok(()),
-        TableOwner::Etalon => client.execute(&format!("DROP DATABASE {SCHEMA}")),
-        TableOwner::Guest => drop_tables(client),
+    let owner = owner(client)?;
+    if !matches!(owner, TableOwner::Etalon | TableOwner::Guest) {
+        return Ok(());
+    }
+    let mut remove = || {
+        let mut room = Room::look(client, Reach::Names)?;
+        let views = room.views_of_others(client)?;
+        match (room.clear(client)?, owner) {
+            (true, _) => {}
+            (false, TableOwner::Etalon) if room.is_shared() => room::write_names(client, &BTreeSet::new())?,
+            (false, TableOwner::Etalon) => client.execute(&format!("DROP DATABASE {SCHEMA}"))?,
+            (false, _) => client.execute(&format!("DROP TABLE {SCHEMA}.{MARKER_TABLE}"))?,
+        }
+        Ok((room, views))
     };
-    removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))
+    let (room, views) = remove().map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
+    room.refuse_to_leave_unsaid(views)
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::connect::Endpoint;
-use crate::kept::wait_for_release;
+use crate::kept::{Rivals, wait_for_release};
 use crate::postgres::lane::{AskError, Client, Spoken};
-use crate::server::refusal::failure;
-use crate::server::system;
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::url::Address as _;
+use crate::server::{control, system};
 use load::error::{Failure, FailureKind};
 
 /// "etal" in ASCII.
@@ -37,13 +37,20 @@ impl system::Claim for Claim {
     type Endpoint = Endpoint;
 
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
-        client.set(&[("lock_timeout", "30s"), ("statement_timeout", "0")])
+        client.set(&[("lock_timeout", "30s"), ("statement_timeout", "0")])?;
+        if client.shares_session() {
+            return Ok(());
+        }
+        // The server ends no such session for being idle, where it has such limits.
+        client.execute(
+            "SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE name IN ('idle_session_timeout', \
+             'idle_in_transaction_session_timeout', 'transaction_timeout')",
+        )
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let what = format!("the database at {}", endpoint.address.shown());
         let tried = format!("claim {what}");
-        let here = "AND d.datname = pg_catalog.current_database()";
         let holder = match endpoint.shares_sessions() {
             true => Some(hold_transaction(endpoint, &tried)?),
             false => {
@@ -53,9 +60,24 @@ impl system::Claim for Claim {
             }
         };
         let claim = Claim { holder };
-        refuse_rivals(client, LOCK_CLASS, here, &what, "wait until it has ended or use another database")?;
+        refuse_rivals_here(client, endpoint, rivals)?;
         Ok(claim)
     }
+
+    fn check(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+        refuse_rivals_here(client, endpoint, Rivals::AwaitEnd)
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        self.holder.as_mut().map_or(Ok(()), control::ping)
+    }
+}
+
+fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
+    let what = format!("the database at {}", endpoint.address.shown());
+    let here = "AND d.datname = pg_catalog.current_database()";
+    let way_out = "wait until it has ended or use another database";
+    refuse_rivals((client, endpoint), (LOCK_CLASS, here), &what, way_out, rivals)
 }
 
 /// The transaction's lock ends with it, and the pooler lends its session to no one else until then.
@@ -76,22 +98,30 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let Some(mut holder) = self.holder.take() else { return };
         // It may be gone.
-        if holder.limit(RELEASE_TIMEOUT).is_ok() && holder.execute("ROLLBACK").is_ok() {
+        holder.limit(RELEASE_TIMEOUT);
+        if holder.execute("ROLLBACK").is_ok() {
             holder.close();
         }
     }
 }
 
 /// Databases of étalon's names, of which a server has one each, whichever database the URL names.
-pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
     let what = format!("étalon's databases at {}", endpoint.address.shown());
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
     client.execute(&lock).map_err(|error| failure(format!("claim {what}"), &error))?;
-    refuse_rivals(client, DATABASES_CLASS, "", &what, "wait until it has ended, or write `reset = \"rebuild\"`")
+    let way_out = "wait until it has ended, or write `reset = \"rebuild\"`";
+    refuse_rivals((client, endpoint), (DATABASES_CLASS, ""), &what, way_out, rivals)
 }
 
 /// Waits for others' claims to end. `place`: of which databases' locks. An advisory lock is a database's, but all are seen.
-fn refuse_rivals(client: &mut Client, class: i32, place: &str, what: &str, way_out: &str) -> Result<(), Failure> {
+fn refuse_rivals(
+    (client, endpoint): (&mut Client, &Endpoint),
+    (class, place): (i32, &str),
+    what: &str,
+    way_out: &str,
+    patience: Rivals,
+) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim {what}");
     let rivals = format!(
@@ -101,7 +131,7 @@ fn refuse_rivals(client: &mut Client, class: i32, place: &str, what: &str, way_o
          LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
          WHERE l.locktype = 'advisory' AND l.classid = {class} AND l.objid <> {own} {place}"
     );
-    wait_for_release(|| {
+    wait_for_release(patience, endpoint.waiting(), || {
         let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
         let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
         let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();

@@ -7,14 +7,16 @@ use host::reactor::Socket;
 use wire::postgres::{Config, Encryption, ErrorFields, ScramCache};
 use wire::{Secret, Unbound};
 
+use super::aside::OtherSession;
 use super::pooler::Pooler;
 use super::tls::{self, Attempt, Negotiation};
 use super::url::{Address, SessionAttributes};
 use crate::postgres::lane::{Client, log_in};
-use crate::server::dialogue::{ServerError as _, Tls};
+use crate::server::dialogue::{ServerError as _, Tls, Waiting};
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::url::Address as _;
 use crate::server::{FEWER, TOO_MANY};
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// For a server that is starting, or is being promoted.
@@ -46,13 +48,23 @@ pub(crate) struct Endpoint {
     pub(super) startup: Option<(&'static str, &'static str)>,
     /// The pooler in front of the server, if there is one.
     pub(super) pooler: Option<Pooler>,
+    /// What its questions heed.
+    pub(super) waiting: Waiting,
 }
 
 impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let tls = address.tls.client()?;
         let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown())).transpose()?;
-        Ok(Endpoint { address, tls, scram: ScramCache::default(), encoding: UTF8, startup: None, pooler: None })
+        let (scram, waiting) = (ScramCache::default(), Waiting::default());
+        Ok(Endpoint { address, tls, scram, encoding: UTF8, startup: None, pooler: None, waiting })
+    }
+
+    /// Its questions heed the request's interrupt and notices.
+    #[must_use]
+    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed(request);
+        self
     }
 
     /// Has a database whose texts are bytes of any encoding answer with these bytes: where the client asks for UTF-8, the server
@@ -88,6 +100,9 @@ impl Endpoint {
                 Err(Refusal::Server(error))
                     if error.code.as_str() == STARTING && started.elapsed() < STARTING_PATIENCE =>
                 {
+                    if self.waiting.is_interrupted() {
+                        return Err(Refusal::Interrupted);
+                    }
                     thread::sleep(STARTING_POLL);
                 }
                 other => return other,
@@ -95,7 +110,7 @@ impl Endpoint {
         }
     }
 
-    fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
+    pub(super) fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
         for attempt in tls::attempts(self.address.tls.mode) {
             match self.try_once(*attempt, options) {
@@ -113,8 +128,12 @@ impl Endpoint {
         let patience = timeout + LOGIN_GRACE;
         let socket = self.dial(timeout).map_err(|cause| Refusal::of_io(&cause, patience))?;
         let login = self.login(attempt, options);
-        let mut client =
-            log_in(socket, login, self.tls.as_ref(), patience).map_err(|error| Refusal::of(error, patience))?;
+        let client = log_in(socket, login, self.tls.as_ref(), patience, &self.waiting);
+        let mut client = client.map_err(|error| Refusal::of(error, patience))?;
+        if self.waiting.has_asides() {
+            let session = client.process_id();
+            client.asker.watch_from(OtherSession { endpoint: self.clone(), session });
+        }
         let Some(wanted) = self.address.session_attributes else { return Ok(client) };
         let asked = match wanted {
             SessionAttributes::ReadWrite | SessionAttributes::ReadOnly => "SHOW transaction_read_only",
@@ -141,11 +160,12 @@ impl Endpoint {
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
         let Address { host, hostaddr, port, vigilance, .. } = &self.address;
+        let go_on = || self.waiting.go_on();
         if self.address.is_socket() {
-            return Socket::connect_unix(&Path::new(host).join(format!(".s.PGSQL.{port}")), timeout);
+            return Socket::connect_unix(&Path::new(host).join(format!(".s.PGSQL.{port}")), timeout, &go_on);
         }
         let to = hostaddr.map_or_else(|| host.clone(), |numeric| numeric.to_string());
-        Socket::connect_tcp(&to, *port, timeout, *vigilance)
+        Socket::connect_tcp(&to, *port, timeout, *vigilance, &go_on)
     }
 
     fn login(&self, attempt: Attempt, options: &str) -> Config {
@@ -202,6 +222,14 @@ impl Explain for Endpoint {
 
     fn address(&self) -> &Address {
         &self.address
+    }
+
+    fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    fn heed(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown());
     }
 
     fn check(&self) -> String {

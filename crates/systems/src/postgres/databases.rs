@@ -3,18 +3,22 @@
 //! <https://www.postgresql.org/docs/current/manage-ag-templatedbs.html>,
 //! <https://www.postgresql.org/docs/current/sql-createdatabase.html>
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use model::Reset;
 
 use super::claim::{self, Claim};
 use super::connect::Endpoint;
 use super::refuse_standby;
+use super::room;
 use super::session::Session;
 use super::url::Address;
-use crate::kept::KeptConnection;
-use crate::owner::{MARKER, TableOwner};
+use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
+use crate::owner::{MARKER, TableOwner, things_of_others};
 use crate::postgres::lane::{AskError, Client, literal};
+use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::refusal::failure;
 use crate::server::system::Claim as _;
@@ -39,17 +43,21 @@ const FILES_FROM_BYTES: u64 = if cfg!(test) { 16 << 20 } else { 32 << 20 };
 /// and étalon may be killed between the two.
 const MARK_LIMIT: i32 = i32::from_be_bytes(*b"etal");
 
+/// Of a database that a killed `CREATE DATABASE` or `DROP DATABASE` left.
+const BROKEN_LIMIT: &str = "-2";
+
 const OBJECT_IN_USE: &str = "55006";
 const NO_SUCH_DATABASE: &str = "3D000";
 
 pub(crate) struct Databases {
     endpoint: Endpoint,
     /// On the URL's database, with the claim, for as long as the system is open.
-    home: KeptConnection<Client>,
+    home: KeptClaim<Home>,
     /// As `server_version_num`.
     release: u32,
-    /// In the comments of this system's databases.
+    /// Begins the comments of this system's databases.
     mark: String,
+    consent: Consent,
 }
 
 /// Whose a database of étalon's names is.
@@ -63,9 +71,35 @@ enum Owner {
     SomebodyElse,
 }
 
+/// A session with the claims on the URL's database and on étalon's.
+struct Home {
+    client: Client,
+    /// Released on drop.
+    _claim: Claim,
+}
+
+impl Home {
+    fn open(endpoint: &Endpoint, rivals: Rivals) -> Result<Home, Failure> {
+        let mut client = endpoint.connect("")?;
+        Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+        refuse_standby(&mut client, endpoint)?;
+        let claim = Claim::take(&mut client, endpoint, rivals)?;
+        claim::take_databases(&mut client, endpoint, rivals)?;
+        Ok(Home { client, _claim: claim })
+    }
+}
+
+impl Holder for Home {
+    fn ping(&mut self) -> Result<(), Failure> {
+        control::ping(&mut self.client)
+    }
+}
+
 struct Found {
     name: String,
     owner: Owner,
+    /// What it was made with, by its comment. `None`: it was not finished, or is broken.
+    known: Option<BTreeSet<String>>,
 }
 
 impl Copies for Databases {
@@ -91,10 +125,16 @@ impl Copies for Databases {
         if request.part == Part::Load {
             return Ok(None);
         }
-        let mut databases =
-            Databases { endpoint: endpoint.clone(), home: KeptConnection::none(), release: 0, mark: mark_of_system() };
+        let to = endpoint.clone();
+        let mut databases = Databases {
+            endpoint: endpoint.clone(),
+            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open(&to, rivals)),
+            release: 0,
+            mark: mark_of_system(),
+            consent: request.consent,
+        };
         databases.release = databases.ask(release_of)?;
-        databases.ask(|client| databases.tidy_up(client, request.consent))?;
+        databases.ask(|client| databases.tidy_up(client))?;
         Ok(Some(databases))
     }
 
@@ -126,6 +166,9 @@ impl Copies for Databases {
             let bytes = self.bytes_of(client, OWN)?;
             end_own_sessions(client, OWN)?;
             let name = kept(number);
+            if let Some(own) = found.iter().find(|one| one.name == OWN) {
+                refuse_strangers(&self.strangers(own)?, format!("keep the database `{OWN}`"))?;
+            }
             let rename = format!("ALTER DATABASE {OWN} RENAME TO {name}");
             client.execute(&rename).map_err(|error| self.explain(client, &tried, OWN, &error))?;
             // Nobody can be in the way of a copy, and no automatic vacuum changes it.
@@ -139,6 +182,8 @@ impl Copies for Databases {
         self.ask(|client| {
             self.drop_own(client)?;
             let template = kept(copy.number);
+            let found = self.found(client)?;
+            let known = found.into_iter().find(|one| one.name == template).and_then(|one| one.known);
             let tried = format!("copy the database `{template}`");
             self.choose_method(client, &tried, reset)?;
             let strategy = self.strategy(copy.bytes, reset);
@@ -151,12 +196,20 @@ impl Copies for Databases {
                     failure
                 }
             })?;
-            self.comment(client)
+            self.comment(client, &known.unwrap_or_default())
         })
     }
 
     fn ask_for_life(&self) -> Result<(), Failure> {
         self.ask(|client| client.execute("SELECT 1").map_err(|error| failure("ask the server", &error)))
+    }
+
+    fn loss(&self) -> Option<Failure> {
+        self.home.loss()
+    }
+
+    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+        self.home.ask(Holder::ping).map(|()| self.home.forget_loss())
     }
 
     fn remove(&self) -> Result<(), Failure> {
@@ -168,38 +221,44 @@ impl Copies for Databases {
                 Owner::Process => one.name == OWN,
                 Owner::Remnant | Owner::SomebodyElse => false,
             };
-            found.iter().filter(is_own).try_for_each(|one| self.drop(client, one))
+            let dropped = found.iter().filter(is_own).map(|one| {
+                refuse_strangers(&self.strangers(one)?, format!("drop the database `{}`", one.name))?;
+                self.drop(client, one)
+            });
+            // Each goes that can.
+            dropped.collect::<Vec<_>>().into_iter().collect::<Result<(), Failure>>()
         });
-        self.home.end(Client::close);
+        self.home.end(|home| home.client.close());
         removed
     }
 }
 
 impl Databases {
-    fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        let connect = || {
-            let mut client = self.endpoint.connect("")?;
-            Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
-            refuse_standby(&mut client, &self.endpoint)?;
-            Claim::take(&mut client, &self.endpoint)?;
-            claim::take_databases(&mut client, &self.endpoint)?;
-            Ok(client)
-        };
-        self.home.ask(connect, question)
+    fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.home.ask(|home| question(&mut home.client))
     }
 
     /// Removes what a killed étalon left, and makes the database for the tables.
-    fn tidy_up(&self, client: &mut Client, consent: Consent) -> Result<(), Failure> {
+    fn tidy_up(&self, client: &mut Client) -> Result<(), Failure> {
         let found = self.found(client)?;
         let own = found.iter().find(|one| one.name == OWN);
         if own.is_some_and(|one| one.owner == Owner::SomebodyElse) {
             let hint = format!(
                 "rename it (`ALTER DATABASE {OWN} RENAME TO …`), write `reset = \"rebuild\"`, or drop it with --yes"
             );
-            TableOwner::SomebodyElse.unless_foreign(consent, &format!("the database `{OWN}`"), &hint)?;
+            TableOwner::SomebodyElse.unless_foreign(self.consent, &format!("the database `{OWN}`"), &hint)?;
+        }
+        if found.iter().any(|one| one.owner == Owner::Remnant) {
+            // Of an étalon that has lost its claim, and may not have noticed yet.
+            thread::sleep(FENCE);
+            Claim::check(client, &self.endpoint)?;
+            claim::take_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
         }
         let goes = |one: &&Found| one.owner == Owner::Remnant || (one.owner == Owner::SomebodyElse && one.name == OWN);
-        found.iter().filter(goes).try_for_each(|one| self.drop(client, one))?;
+        for one in found.iter().filter(goes) {
+            self.refuse_strangers_unless_allowed(one)?;
+            self.drop(client, one)?;
+        }
         match own.map(|one| one.owner) {
             Some(Owner::Process | Owner::System) => Ok(()),
             _ => self.make_empty(client),
@@ -215,7 +274,10 @@ impl Databases {
         let rows = client.rows(&sql).map_err(|error| failure("look for étalon's databases", &error))?;
         let found = rows.into_iter().map(|row| {
             let text = |place: usize| row.get(place).cloned().flatten().unwrap_or_default();
-            Found { name: text(0), owner: self.owner(&text(1), &text(2)) }
+            let (name, comment, limit) = (text(0), text(1), text(2));
+            let is_whole = comment.starts_with(MARKER) && limit != BROKEN_LIMIT;
+            let known = is_whole.then(|| comment.lines().skip(1).map(str::to_owned).collect());
+            Found { owner: self.owner(&comment, &limit), known, name }
         });
         Ok(found.collect())
     }
@@ -223,7 +285,7 @@ impl Databases {
     fn owner(&self, comment: &str, limit: &str) -> Owner {
         let is_unfinished = comment.is_empty() && limit == MARK_LIMIT.to_string();
         match () {
-            () if comment == self.mark => Owner::System,
+            () if comment.lines().next() == Some(&self.mark) => Owner::System,
             () if comment.starts_with(&mark_of_process()) => Owner::Process,
             () if comment.starts_with(MARKER) || is_unfinished => Owner::Remnant,
             () => Owner::SomebodyElse,
@@ -239,7 +301,26 @@ impl Databases {
             return Err(Failure::new(FailureKind::NotOurs, format!("use the database `{OWN}`"), cause)
                 .hint(format!("rename it: `ALTER DATABASE {OWN} RENAME TO …`")));
         }
+        self.refuse_strangers_unless_allowed(own)?;
         self.drop(client, own)
+    }
+
+    /// What others put into the database with the tables; into a copy that is kept nobody can.
+    fn strangers(&self, database: &Found) -> Result<Vec<String>, Failure> {
+        let Some(known) = database.known.as_ref().filter(|_| database.name == OWN) else { return Ok(Vec::new()) };
+        let mut client = self.endpoint.on(OWN).connect("")?;
+        let strangers = room::strangers(&mut client, known);
+        client.close();
+        strangers
+    }
+
+    fn refuse_strangers_unless_allowed(&self, database: &Found) -> Result<(), Failure> {
+        match self.consent {
+            Consent::DropForeign => Ok(()),
+            Consent::OwnOnly => {
+                refuse_strangers(&self.strangers(database)?, format!("make the database `{OWN}` again"))
+            }
+        }
     }
 
     fn drop(&self, client: &mut Client, database: &Found) -> Result<(), Failure> {
@@ -258,11 +339,22 @@ impl Databases {
         let likeness = client.one(LIKENESS).map_err(|error| failure(&*tried, &error))?;
         let create = format!("CREATE DATABASE {OWN}{likeness} CONNECTION LIMIT {MARK_LIMIT}");
         client.execute(&create).map_err(|error| self.explain(client, &tried, "template1", &error))?;
-        self.comment(client)
+        let known = self.endpoint.on(OWN).connect("").and_then(|mut inside| {
+            let known = room::outside(&mut inside).map_err(|error| failure(&*tried, &error));
+            inside.close();
+            known
+        });
+        if known.is_err() {
+            // The failure is the first one's; it is empty.
+            let _ = end_own_sessions(client, OWN).map(|()| client.execute(&format!("DROP DATABASE IF EXISTS {OWN}")));
+        }
+        self.comment(client, &known?)
     }
 
-    fn comment(&self, client: &mut Client) -> Result<(), Failure> {
-        let comment = format!("COMMENT ON DATABASE {OWN} IS {}", literal(&self.mark));
+    /// With what it was made with.
+    fn comment(&self, client: &mut Client, known: &BTreeSet<String>) -> Result<(), Failure> {
+        let known: String = known.iter().filter(|one| !one.contains('\n')).map(|one| format!("\n{one}")).collect();
+        let comment = format!("COMMENT ON DATABASE {OWN} IS {}", literal(&format!("{}{known}", self.mark)));
         client.execute(&comment).map_err(|error| failure(format!("mark the database `{OWN}`"), &error))
     }
 
@@ -318,6 +410,15 @@ impl Databases {
             _ => failed,
         }
     }
+}
+
+/// `tried`: what étalon would have to do with the database that these lie in.
+fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> {
+    if strangers.is_empty() {
+        return Ok(());
+    }
+    let cause = format!("others have put something into it, which stays: {}", strangers.join(", "));
+    Err(things_of_others(tried, cause))
 }
 
 /// As `server_version_num`.

@@ -1,3 +1,4 @@
+mod aside;
 mod backup;
 mod bouncer;
 mod claim;
@@ -17,6 +18,7 @@ mod postgis;
 mod private;
 mod programs;
 mod read_back;
+mod room;
 mod service;
 mod session;
 pub mod spatial;
@@ -58,6 +60,7 @@ use load::error::{Failure, FailureKind};
 use pooler::Pooler;
 use private::PostgresRecipe;
 use programs::Programs;
+use room::Reach;
 use session::Session;
 use tables::Untouched;
 pub(crate) use url::Address;
@@ -178,7 +181,8 @@ impl Server for PostgresServer {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
         databases::refuse_own_name(&address, request)?;
-        let (mut endpoint, mut client) = Self::connect(address)?;
+        let mut endpoint = Endpoint::new(address)?.heeding(request);
+        let mut client = endpoint.connect("")?;
         endpoint.take_bytes_as_they_are(&mut client)?;
         endpoint.pooler = pooler::find(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
@@ -200,6 +204,10 @@ impl Server for PostgresServer {
         }
         let is_pooled = endpoint.pooler.is_some();
         Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
+    }
+
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(tables::owner_of_schema(client)? == TableOwner::Etalon)
     }
 
     fn refuse_program(system: &PostgresSystem, program: &Program) -> Result<(), Failure> {
@@ -246,7 +254,7 @@ impl Server for PostgresServer {
             parts::load(system, data)?;
         } else {
             system.ask(|client| {
-                tables::load(client, data)?;
+                tables::load(client, data, reach(system))?;
                 system.server.abilities.flush(client)?;
                 tables::vacuum(client, data)
             })?;
@@ -279,7 +287,7 @@ impl Server for PostgresServer {
     }
 
     fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
-        tables::drop_schema(client)
+        tables::remove(client)
     }
 
     fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
@@ -302,6 +310,10 @@ impl Server for PostgresServer {
 
     fn backups(system: &PostgresSystem) -> Box<dyn Backups + '_> {
         Box::new(backup::PostgresBackups { system })
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
     }
 
     fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
@@ -343,6 +355,12 @@ impl PostgresServer {
     fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a load may drop.
+fn reach(system: &PostgresSystem) -> Reach {
+    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+    if may_drop_all { Reach::Schema } else { Reach::Names }
 }
 
 const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool with `pool_mode = session`";

@@ -81,9 +81,9 @@ pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Po
     if client.answers_as_logged_in().map_err(asked)? {
         return Ok(None);
     }
-    client.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+    client.limit(POOL_TIMEOUT);
     let mut second = endpoint.connect("")?;
-    second.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+    second.limit(POOL_TIMEOUT);
     let lends = if goes_to_others(client, &mut second).map_err(asked)? {
         let prepares = prepares(client).map_err(asked)?;
         second.close();
@@ -94,7 +94,7 @@ pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Po
         Lends::UsedSession
     };
     let name = name(client, endpoint);
-    client.lift_limit().map_err(|error| asked(error.into()))?;
+    client.lift_limit();
     Ok(Some(Pooler { name, lends }))
 }
 
@@ -157,7 +157,7 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     );
     for _ in 0..LOOKS {
         let mut next = endpoint.connect("")?;
-        next.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+        next.limit(POOL_TIMEOUT);
         let row = next.rows(&there).map_err(asked)?.into_iter().next().unwrap_or_default();
         let [Some(is_same), Some(left), Some(lives)] = &row[..] else { continue };
         if left == "left" {
@@ -177,7 +177,8 @@ fn name(client: &mut Client, endpoint: &Endpoint) -> String {
     }
     match endpoint.on(CONSOLE).try_connect("") {
         Ok(mut console) => {
-            let said = console.limit(POOL_TIMEOUT).ok().and_then(|()| console.one("SHOW VERSION").ok());
+            console.limit(POOL_TIMEOUT);
+            let said = console.one("SHOW VERSION").ok();
             console.close();
             said.filter(|said| !said.is_empty()).unwrap_or_else(|| "a pooler".to_owned())
         }

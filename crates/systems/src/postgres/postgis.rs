@@ -2,8 +2,8 @@
 
 use model::Facts;
 
-use super::SCHEMA;
 use super::connect::Endpoint;
+use super::{SCHEMA, room};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::random_password;
 use crate::server::refusal::failure;
@@ -27,7 +27,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
         refuse_missing(client)?;
-        client.execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}")).map_err(|error| explain(&error))?;
+        install_into_own(client).map_err(|error| explain(&error))?;
         schema = schema_of_extension(client)?;
     }
     if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
@@ -35,6 +35,18 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
         client.set(&[("search_path", &path)]).map_err(|error| failure("look into the schema of PostGIS", &error))?;
     }
     Ok(())
+}
+
+/// In étalon's schema, noted as one of étalon's things.
+fn install_into_own(client: &mut Client) -> Result<(), AskError> {
+    client.execute("BEGIN")?;
+    let made = room::note(client, EXTENSION)
+        .and_then(|()| client.execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}")));
+    match &made {
+        Ok(()) => client.execute("COMMIT"),
+        Err(AskError::Server(_)) => client.execute("ROLLBACK").and(made),
+        Err(_) => made,
+    }
 }
 
 /// As the server's owner, in a new schema: existing objects there could be run by the owner.

@@ -1,8 +1,9 @@
 //! Makes étalon's schema and fills its tables.
 
 use super::dialect::PostgresDialect;
-use super::{PostgresServer, PostgresSystem, SCHEMA};
-use crate::owner::{MARKER, TableOwner};
+use super::room::{self, Reach, Room};
+use super::{PostgresServer, PostgresSystem, SCHEMA, reach};
+use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client};
 use crate::server::parts::{LoadsParts, NOTES};
 use crate::server::refusal::failure;
@@ -35,10 +36,10 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
 ///
 /// One transaction: rows can be written frozen, since nobody sees the tables yet, so no run pays for hint bits or
 /// anti-wraparound vacuum; and a failure changes nothing.
-pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+pub(super) fn load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
     let asked = |error: AskError| explain(&tried, &error);
-    let sent = fill(client, data).map_err(asked);
+    let sent = begin(client, data, reach).and_then(|()| fill(client, data).map_err(asked));
     let held = sent.and_then(|sent| server::hold(client, data, &PostgresDialect, &sent, asked));
     let finished = held.and_then(|()| finish(client, data).map_err(asked));
     if finished.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
@@ -56,17 +57,28 @@ fn explain(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// A transaction with an empty schema.
-fn begin() -> String {
-    format!(
-        "BEGIN; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
-    )
+/// Begins a transaction, in which the schema has nothing of étalon's any more, and notes what étalon makes there.
+fn begin(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
+    let asked = |error: AskError| explain(&format!("make the schema `{SCHEMA}`"), &error);
+    client.execute("BEGIN").map_err(asked)?;
+    let mut names = data.names(&PostgresDialect);
+    names.extend(NOTES.rsplit('.').next().map(str::to_owned));
+    if client.one(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL")).map_err(asked)? == "t" {
+        let room = Room::look(client, reach).map_err(asked)?;
+        room.refuse_dependents()?;
+        room.refuse_taken(&names)?;
+        room.clear(client).map_err(asked)?;
+        if !room.is_shared() {
+            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(asked)?;
+        }
+    }
+    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(asked)?;
+    room::write_comment(client, &names).map_err(asked)
 }
 
 /// Returns what was sent to the tables.
 fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
     let mut sent = Contents::default();
-    client.execute(&begin())?;
     for table in &data.tables {
         client.execute(&PostgresDialect.create_table(table))?;
         let mut rows = Rows::of(table);
@@ -109,15 +121,18 @@ impl LoadsParts for PostgresServer {
         Ok(owner_of_schema(client)? == TableOwner::Etalon)
     }
 
-    fn make(_: &PostgresSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+    fn make(system: &PostgresSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+        let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
         let tables = data.tables.iter().map(|table| PostgresDialect.create_table(table));
-        let statements = [begin()].into_iter().chain(tables).chain(notes.iter().cloned());
-        let made = statements.chain(["COMMIT".to_owned()]).try_for_each(|statement| client.execute(&statement));
-        if matches!(made, Err(AskError::Server(_))) {
+        let mut statements = tables.chain(notes.iter().cloned()).chain(["COMMIT".to_owned()]);
+        let made = begin(client, data, reach(system)).and_then(|()| {
+            statements.try_for_each(|statement| client.execute(&statement)).map_err(|error| explain(&tried, &error))
+        });
+        if made.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
             // The failure is the first error's.
             let _ = client.execute("ROLLBACK");
         }
-        made.map_err(|error| explain(&format!("load {} into the schema `{SCHEMA}`", data.name), &error))
+        made
     }
 
     fn send(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
@@ -190,11 +205,28 @@ pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure>
     Ok(())
 }
 
-/// If étalon made it.
-pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
+/// Drops what étalon made in its schema, and the schema if nothing else lies there.
+///
+/// # Errors
+/// [`FailureKind::NotOurs`]: something of others stays, which the failure names.
+pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     if owner_of_schema(client)? != TableOwner::Etalon {
         return Ok(());
     }
-    let run = client.execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
-    run.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))
+    let asked = |error: AskError| failure(format!("drop the schema `{SCHEMA}`"), &error);
+    let mut remove = || {
+        client.execute("BEGIN")?;
+        let room = Room::look(client, Reach::Names)?;
+        if !room.clear(client)? && !room.is_shared() {
+            client.execute(&format!("DROP SCHEMA {SCHEMA}"))?;
+        }
+        client.execute("COMMIT")?;
+        Ok(room)
+    };
+    let room = remove();
+    if matches!(room, Err(AskError::Server(_))) {
+        // The failure is the first error's.
+        let _ = client.execute("ROLLBACK");
+    }
+    room.map_err(asked)?.refuse_to_leave_unsaid()
 }

@@ -59,6 +59,16 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// Whether the server answers, even in the midst of a copy that failed.
     fn ask_for_life(&self) -> Result<(), Failure>;
 
+    /// How the claim was lost, since it was last forgotten.
+    fn loss(&self) -> Option<Failure> {
+        None
+    }
+
+    /// Takes the claim again if it was lost, and returns how, which is forgotten.
+    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+        Ok(None)
+    }
+
     /// Removes all that was made, and gives up the claim.
     fn remove(&self) -> Result<(), Failure>;
 }

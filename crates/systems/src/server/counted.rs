@@ -1,6 +1,7 @@
 //! Sessions counted by the server: asked before the load's first operation and after its last, so that other users do
 //! not count.
 
+use crate::server::dialogue::{Vigil, Waiting};
 use families::transactions::{Program, Protocol, Rows, StatementOp};
 use load::error::{Failure, FailureKind};
 use load::lane::{
@@ -10,6 +11,8 @@ use load::worker::WorkerContext;
 
 /// For a session's answer.
 const PATIENCE_NS: u64 = 30_000_000_000;
+/// Longest wait without a look at an interrupt.
+const SLICE_NS: u64 = 200_000_000;
 /// Concurrent questions of a worker: PostgreSQL's answer scans all sessions' locks, so asking all at once would be
 /// quadratic.
 const ASKED_AT_ONCE: usize = 32;
@@ -124,6 +127,7 @@ pub(crate) struct Counted<L> {
     op: StatementOp,
     /// Before the load.
     before: Result<Vec<(i64, SessionCounts)>, String>,
+    waiting: Waiting,
 }
 
 impl<L: Lane<Op = StatementOp>> Counted<L> {
@@ -134,13 +138,20 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         question: CountsQuery,
         program: &Program,
         context: &WorkerContext<'_>,
+        waiting: Waiting,
     ) -> Result<Counted<L>, Failure> {
         let op = question.op(program);
-        Counted::of(lane, question, op, context.open_connections())
+        Counted::of(lane, question, op, context.open_connections(), waiting)
     }
 
-    fn of(lane: L, question: CountsQuery, op: StatementOp, connections: usize) -> Result<Counted<L>, Failure> {
-        let mut counted = Counted { lane, question, op, before: Err(String::new()) };
+    fn of(
+        lane: L,
+        question: CountsQuery,
+        op: StatementOp,
+        connections: usize,
+        waiting: Waiting,
+    ) -> Result<Counted<L>, Failure> {
+        let mut counted = Counted { lane, question, op, before: Err(String::new()), waiting };
         counted.before = counted.ask(connections)?.and_then(|before| {
             counted.hold_against_logins(&before)?;
             let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
@@ -169,6 +180,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         let mut failed = None;
         let mut ended = Vec::new();
         let mut deadline_ns = host::clock::now_ns() + PATIENCE_NS;
+        let mut vigil = Vigil::new(self.waiting.clone(), COUNTS);
         loop {
             while asked < connections && waiting < ASKED_AT_ONCE && failed.is_none() {
                 match self.lane.submit(asked, &self.op) {
@@ -183,13 +195,20 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
                 break;
             }
             self.lane.flush();
-            self.lane.reap(deadline_ns, &mut ended);
+            let slice_ns = host::clock::now_ns() + SLICE_NS;
+            self.lane.reap(deadline_ns.min(slice_ns), &mut ended);
             match (ended.is_empty(), host::clock::now_ns()) {
                 (true, now_ns) if now_ns >= deadline_ns => {
                     return Err(silent(waiting + connections - asked, connections));
                 }
+                (true, now_ns) if now_ns >= slice_ns => {
+                    vigil.look().map_err(|cause| Failure::new(FailureKind::Interrupted, ASK, cause))?;
+                }
                 (true, _) => {}
-                (false, now_ns) => deadline_ns = now_ns + PATIENCE_NS,
+                (false, now_ns) => {
+                    deadline_ns = now_ns + PATIENCE_NS;
+                    vigil.heard();
+                }
             }
             for Completion { outcome, .. } in ended.drain(..) {
                 waiting -= 1;
@@ -209,8 +228,12 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
 
 fn silent(silent: usize, connections: usize) -> Failure {
     let cause = format!("{silent} of {connections} sessions did not answer");
-    Failure::new(FailureKind::Other, "ask the sessions what the server has counted of them", cause)
+    Failure::new(FailureKind::Other, ASK, cause)
 }
+
+const ASK: &str = "ask the sessions what the server has counted of them";
+/// The question, in notices.
+const COUNTS: &str = "question for a session's counts";
 
 const ELSEWHERE: &str = "the session that answers is not the one that the client was let into: is there a pooler or a proxy before the server?";
 const SHARED: &str = "the connections do not keep to sessions of their own: is there a pooler before the server?";
@@ -305,7 +328,7 @@ pub(crate) mod tests {
 
     fn counted(logins: &[u32], answering: &[i64]) -> Counted<Sessions> {
         let lane = Sessions::new(logins.to_vec(), answering.to_vec());
-        Counted::of(lane, QUESTION, StatementOp::default(), logins.len()).unwrap()
+        Counted::of(lane, QUESTION, StatementOp::default(), logins.len(), Waiting::default()).unwrap()
     }
 
     #[test]

@@ -28,6 +28,8 @@ const START_POLL: Duration = Duration::from_millis(20);
 /// Between start attempts.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// After an interrupt, for a server whose data are thrown away.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// For a clean shutdown, which writes dirty pages.
 const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 /// For one whose data are kept: it may have gigabytes to write.
@@ -313,7 +315,9 @@ impl Running {
                     self.process = Some(process);
                     return Ok(());
                 }
-                Err(failure) if started.elapsed() > patience => return Err(failure),
+                Err(failure) if started.elapsed() > patience || failure.kind == FailureKind::Interrupted => {
+                    return Err(failure);
+                }
                 Err(_) => thread::sleep(START_POLL),
             }
         }
@@ -352,8 +356,8 @@ impl Running {
     }
 
     /// Without a shutdown checkpoint, since the data is thrown away.
-    pub(crate) fn remove(&mut self, signal: StopSignal) -> Result<(), Failure> {
-        self.stop(signal, STOP_PATIENCE)?;
+    pub(crate) fn remove(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
+        self.stop(signal, patience)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
         for scratch in folders.socket.into_iter().chain([folders.scratch]) {
             scratch.remove().map_err(|error| failed("remove the private server", error))?;
@@ -608,7 +612,8 @@ impl<R: Recipe> Private<R> {
 
     pub(crate) fn remove(&mut self) -> Result<(), Failure> {
         self.recipe.dismiss()?;
-        self.running.remove(self.recipe.habits().end)
+        let patience = if self.interrupt.load(Ordering::Relaxed) { LAST_PATIENCE } else { STOP_PATIENCE };
+        self.running.remove(self.recipe.habits().end, patience)
     }
 }
 

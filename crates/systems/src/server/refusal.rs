@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use wire::{Unbound, WireError};
 
-use crate::server::dialogue::{AskError, ServerError};
+use crate::server::dialogue::{AskError, INTERRUPTED, ServerError, Waiting};
 use crate::server::url::Address;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 use load::lane::{ErrorClass, OpError, lost};
 
@@ -29,6 +30,8 @@ pub(crate) enum Refusal<E> {
     Unfit(&'static str, &'static str),
     /// A listener without answer.
     Silent(Duration),
+    /// The user ended it.
+    Interrupted,
     Other(String),
 }
 
@@ -61,6 +64,12 @@ pub(crate) trait Explain {
 
     fn address(&self) -> &Self::Address;
 
+    /// What its questions heed while they wait.
+    fn waiting(&self) -> &Waiting;
+
+    /// From now on its questions heed the request's interrupt and notices.
+    fn heed(&mut self, request: &OpenRequest<'_>);
+
     /// A command that asks the same.
     fn check(&self) -> String;
 
@@ -77,6 +86,11 @@ pub(crate) trait Explain {
 
     /// What was tried, why no password was sent, and a hint.
     fn explain_password(&self, refusal: &Refusal<Self::Error>) -> (&'static str, &'static str, String);
+
+    /// Why there is no connection, without advice.
+    fn explain_cause(&self, refusal: &Refusal<Self::Error>) -> String {
+        self.explain(refusal).cause
+    }
 
     fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure {
         let Advice { product, products, start, ended, no_tls, tls } = Self::ADVICE;
@@ -113,6 +127,10 @@ pub(crate) trait Explain {
                 let (tried, cause, hint) = self.explain_password(refusal);
                 (tried, cause.to_owned(), FailureKind::Login, hint)
             }
+            Refusal::Interrupted => {
+                let tried = format!("{CONNECT} {}", self.address().shown());
+                return Failure::new(FailureKind::Interrupted, tried, INTERRUPTED);
+            }
             Refusal::Unbound(why) => {
                 let cause = WireError::ChannelBinding(*why);
                 of(FailureKind::Unsupported, &cause, self.advise_unbound(*why).to_owned())
@@ -135,8 +153,12 @@ pub(crate) const ENCRYPT: &str = "encrypt the connection to";
 
 /// Over an open connection.
 pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
-    let AskError::Server(said) = error else {
-        return Failure::new(FailureKind::ConnectionLost, tried, error);
+    let said = match error {
+        AskError::Server(said) => said,
+        AskError::Interrupted => return Failure::new(FailureKind::Interrupted, tried, error),
+        AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => {
+            return Failure::new(FailureKind::ConnectionLost, tried, error);
+        }
     };
     let class = said.error_class();
     let kind = match (class, said.kind()) {
@@ -159,6 +181,7 @@ impl<E: ServerError> Refusal<E> {
     /// `patience` was the limit.
     pub(crate) fn of_io(cause: &io::Error, patience: Duration) -> Refusal<E> {
         match cause.kind() {
+            io::ErrorKind::Interrupted => Refusal::Interrupted,
             // A blocking read's time-out.
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
             kind => Refusal::Io(kind, cause.to_string()),
@@ -172,6 +195,7 @@ impl<E: ServerError> Refusal<E> {
             AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
             AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
             AskError::Server(error) => Refusal::Server(error),
+            AskError::Interrupted => Refusal::Interrupted,
             AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
             AskError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
             AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,

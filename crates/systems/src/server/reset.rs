@@ -98,6 +98,11 @@ impl<S: Server> ServerSystem<S> {
         }
     }
 
+    /// The tables may be another étalon's by now.
+    pub(super) fn forget_loaded(&self) {
+        *lock(&self.loaded.last) = None;
+    }
+
     pub(super) fn kept_bytes_of_all(&self) -> u64 {
         let kept_bytes = lock(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
         self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh(kept_bytes))

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use host::reactor::{Choice, Reactor};
 use model::{Facts, Nature, Reset, SystemPlan};
@@ -18,6 +20,7 @@ use super::reset::{self, Loaded, Whose};
 use super::steps::Steps;
 use super::trial;
 use super::url::{Address, process_environment};
+use crate::kept::{Idle, Rivals};
 use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect, Tables};
 use families::pages::dialect::PagesDialect;
@@ -32,6 +35,9 @@ use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::ThreadLimit;
 use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+
+/// How soon a load ends whose claim was lost.
+const CLAIM_POLL: Duration = Duration::from_millis(200);
 
 pub(crate) type ErrorOf<S> = <<S as Server>::Protocol as WireProtocol>::Error;
 pub(crate) type ClientOf<S> = Client<<S as Server>::Protocol>;
@@ -90,11 +96,24 @@ pub(crate) trait Claim: Sized + Send + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 
+    /// Whether the session with the claim is kept alive.
+    const IDLE: Idle = Idle::KeptAlive;
+
     /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
     fn set_limits(client: &mut Client<Self::Protocol>)
     -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
 
-    fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint) -> Result<Self, Failure>;
+    fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint, rivals: Rivals) -> Result<Self, Failure>;
+
+    /// Refuses another étalon that has claimed the same since [`Claim::take`].
+    fn check(_client: &mut Client<Self::Protocol>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Keeps a session of the claim's own from being ended for its silence.
+    fn ping(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Before the session is closed.
     fn release(_client: &mut Client<Self::Protocol>) {}
@@ -134,6 +153,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Before anything is made for it.
     fn refuse_program(_system: &ServerSystem<Self>, _program: &Program) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Whether there is something that an étalon has left or still uses.
+    fn has_remnant(_client: &mut ClientOf<Self>) -> Result<bool, Failure> {
+        Ok(false)
     }
 
     /// The program's statements, and the query for the counts of each session if the server keeps them.
@@ -195,6 +219,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Err(Self::FOREIGN.to_owned())
     }
 
+    /// Ends sessions whose clients went away in the midst of an operation.
+    fn end_sessions(_client: &mut ClientOf<Self>, _sessions: &[u32]) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Refuses a server that nothing can be written to as long as it follows another.
     fn refuse_standby(_client: &mut ClientOf<Self>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
         Ok(())
@@ -214,7 +243,9 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
             let scratch_base = private::folder_of(server, request)?;
-            let (mut private, endpoint) = S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            let (mut private, mut endpoint) =
+                S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            endpoint.heed(request);
             private.interrupt = Arc::clone(&request.interrupt);
             ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
@@ -243,9 +274,8 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
     }
-    let it = if reset::keeps_copies::<S>(system) { "them" } else { "it" };
     match AddressOf::<S>::parse(&system.url, &process_environment) {
-        Ok(address) => format!("{} at {}, if étalon made {it}", room::<S>(system), address.shown()),
+        Ok(address) => format!("what étalon made in {} at {}", room::<S>(system), address.shown()),
         Err(failure) => failure.to_string(),
     }
 }
@@ -318,9 +348,17 @@ impl<S: Server> ServerSystem<S> {
             None => S::Copies::open(&endpoint, &mut session, request)?,
         };
         // Étalon's questions are about the load's tables.
-        let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part);
+        // Where there are copies, another session has the claim, and this one would be in their way.
+        let is_left = private.is_some() || copies.is_some();
+        let idle = if is_left { Idle::Left } else { S::Claim::IDLE };
+        let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part, idle);
         let makes = tables == Tables::Own && part == Part::Whole;
-        let looked = control.ask(|client| S::look(client, &endpoint, consent, makes));
+        let looked = control.ask(|client| S::look(client, &endpoint, consent, makes)).and_then(|server| {
+            if makes && private.is_none() && control.ask(S::has_remnant)? {
+                control.stand_back()?;
+            }
+            Ok(server)
+        });
         if let (Err(_), Some(copies)) = (&looked, &copies) {
             control.close();
             // The failure is the first one's; what stays is removed when the next étalon opens it.
@@ -396,7 +434,44 @@ impl<S: Server> ServerSystem<S> {
         };
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
-        Ok((NativeLane::new(self.reactor, opened, Arc::new(anew))?, question))
+        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
+        Ok((lane.heeding(self.endpoint.waiting().clone()), question))
+    }
+
+    /// Runs a worker's part of a run.
+    fn work(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        match self.lane(program, &mut context)? {
+            (lane, None) => {
+                let mut counts = worker::run(lane, program, &RealClock, context)?;
+                if let Some(reason) = S::why_uncounted(self) {
+                    counts.sessions = Some(Err(reason));
+                }
+                Ok(counts)
+            }
+            (lane, Some(question)) => {
+                let waiting = self.endpoint.waiting().clone();
+                let lane = Counted::new(lane, question, program, &context, waiting)?;
+                worker::run(lane, program, &RealClock, context)
+            }
+        }
+    }
+
+    /// How the claim was lost, since it was last forgotten.
+    fn loss(&self) -> Option<Failure> {
+        self.control.loss().or_else(|| self.copies.as_ref().and_then(S::Copies::loss))
+    }
+
+    /// Takes the claim again if it was lost, before the tables are made. Returns whether it was.
+    fn forget_loss(&self) -> Result<bool, Failure> {
+        if self.private.is_some() {
+            return Ok(false);
+        }
+        let of_copies = self.copies.as_ref().map_or(Ok(None), S::Copies::forget_loss)?;
+        if self.copies.is_none() {
+            self.control.hold().map_err(|failure| self.explain(failure))?;
+        }
+        Ok(self.control.forget_loss().or(of_copies).is_some())
     }
 }
 
@@ -433,7 +508,16 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        if self.forget_loss()? {
+            // Another étalon may have been there.
+            self.forget_loaded();
+            self.server.begin_round();
+        }
         self.bring_back(data)
+    }
+
+    fn check_claim(&self) -> Result<(), Failure> {
+        self.loss().map_or(Ok(()), Err)
     }
 
     fn reset(&self, data: &Dataset) -> Option<String> {
@@ -445,6 +529,9 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn settle(&self) -> Result<(), Failure> {
+        if self.tables == Tables::None {
+            self.forget_loss()?;
+        }
         self.ask(|client| S::settle(self, client))
     }
 
@@ -473,21 +560,27 @@ impl<S: Server> System for ServerSystem<S> {
         S::refuse_program(self, program)
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
-        let program = load.statements()?;
-        match self.lane(program, &mut context)? {
-            (lane, None) => {
-                let mut counts = worker::run(lane, program, &RealClock, context)?;
-                if let Some(reason) = S::why_uncounted(self) {
-                    counts.sessions = Some(Err(reason));
-                }
-                Ok(counts)
-            }
-            (lane, Some(question)) => {
-                let lane = Counted::new(lane, question, program, &context)?;
-                worker::run(lane, program, &RealClock, context)
-            }
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        if self.private.is_some() {
+            return self.work(load, context);
         }
+        let (gate, is_over) = (context.gate, AtomicBool::new(false));
+        let counts = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    if self.loss().is_some() {
+                        return gate.stop();
+                    }
+                    thread::park_timeout(CLAIM_POLL);
+                }
+            });
+            let counts = self.work(load, context);
+            is_over.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+            counts
+        });
+        self.check_claim()?;
+        counts
     }
 
     fn try_connections(&self, count: u64) -> Result<(), Failure> {
@@ -580,6 +673,13 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
+        let waiting = self.endpoint.waiting();
+        waiting.begin_clean_up();
+        let left = waiting.take_left();
+        if !left.is_empty() && self.private.is_none() {
+            // Where they cannot be ended, the removal waits for their locks.
+            let _ = self.ask(|client| S::end_sessions(client, &left));
+        }
         let dropped = match self.private() {
             Some(mut private) => {
                 self.control.close();

@@ -10,6 +10,7 @@ pub mod lane;
 pub mod pages;
 mod session;
 pub mod spatial;
+mod strangers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +45,11 @@ const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
 /// Default of `busy_timeout`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-const SHAPE: FileShape =
-    FileShape { companions: &["-wal", "-shm", "-journal"], marker: OwnershipMark::Within(is_marked) };
+const SHAPE: FileShape = FileShape {
+    companions: &["-wal", "-shm", "-journal"],
+    marker: OwnershipMark::Within(is_marked),
+    strangers: strangers::find,
+};
 
 /// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
 fn is_marked(header: &[u8]) -> bool {
@@ -198,7 +202,7 @@ impl SqliteSystem {
     fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
         let tried = format!("load {} into {}", data.name, path.display());
         let failed = |error| sql_failure(&tried, &error);
-        let mut connection = self.begin_build(path).map_err(failed)?;
+        let mut connection = self.begin_build(data, path).map_err(failed)?;
         let transaction = connection.transaction().map_err(failed)?;
         let execute = |sql: &str| transaction.execute_batch(sql).map_err(failed);
         let fill = |table: &Table| {
@@ -210,12 +214,13 @@ impl SqliteSystem {
         transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
     }
 
-    fn begin_build(&self, path: &Path) -> rusqlite::Result<Connection> {
+    fn begin_build(&self, data: &Dataset, path: &Path) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
         let mut connection = Connection::open_with_flags(path, flags)?;
         self.cipher.unlock(&connection)?;
         self.shape(&connection)?;
         mark(&connection)?;
+        strangers::note(&connection, &data.names(&dialect::SqliteDialect))?;
         // The statements after loading are a plan's own.
         if self.permits.are_bounded() {
             confine::confine(&mut connection)?;

@@ -6,7 +6,7 @@ use model::Facts;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::sql_failure;
+use super::{sql_failure, strangers};
 use families::session::{Session, SessionKind, running};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -34,7 +34,10 @@ fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
 fn make_spatial(connection: &Connection) -> Result<(), Failure> {
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'geometry_columns'";
     let made = connection.query_row(there, [], |row| row.get::<_, i64>(0)).and_then(|count| match count {
-        0 => connection.query_row("SELECT InitSpatialMetaData(1, 'NONE')", [], |row| row.get::<_, i64>(0)),
+        0 => {
+            let made = connection.query_row("SELECT InitSpatialMetaData(1, 'NONE')", [], |row| row.get::<_, i64>(0))?;
+            strangers::note_all(connection).map(|()| made)
+        }
         _ => Ok(1),
     });
     match made {

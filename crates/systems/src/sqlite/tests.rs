@@ -359,3 +359,51 @@ fn statements_behind_the_tables_are_confined_too() {
     }
     opened.prepare(&data("CREATE TABLE t (a); INSERT INTO t VALUES (1)".to_owned())).unwrap();
 }
+
+#[test]
+fn things_of_others_keep_the_file_and_are_named() {
+    for (reset, made, name) in [
+        (Reset::Restore, "CREATE TABLE notes (x)", "table notes"),
+        (Reset::Rebuild, "CREATE VIEW notes AS SELECT 1 AS x", "view notes"),
+    ] {
+        let folder = folder();
+        let path = folder.path().join("x.db");
+        let mut plan = system(format!("sqlite:{}", path.display()), &[]);
+        plan.reset = Some(reset);
+        let opened = open(&plan).unwrap();
+        let data = families::transactions::pgbench_tables(1);
+        opened.prepare(&data).unwrap();
+        opened.prepare(&data).unwrap();
+        Connection::open(&path).unwrap().execute_batch(made).unwrap();
+        let failures = [opened.prepare(&data).unwrap_err(), opened.drop_all().unwrap_err(), open(&plan).err().unwrap()];
+        for failure in failures {
+            assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+            assert!(failure.cause.contains(name), "{failure}");
+        }
+        let connection = Connection::open(&path).unwrap();
+        connection.prepare("SELECT x FROM notes").unwrap();
+        connection
+            .execute_batch("DROP VIEW IF EXISTS notes")
+            .or_else(|_| connection.execute_batch("DROP TABLE notes"))
+            .unwrap();
+        drop(connection);
+        let again = open(&plan).unwrap();
+        again.drop_all().unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_file_put_in_its_place_stays() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let plan = system(format!("sqlite:{}", path.display()), &[]);
+    let opened = open(&plan).unwrap();
+    let data = families::transactions::pgbench_tables(1);
+    opened.prepare(&data).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "mine").unwrap();
+    assert_eq!(opened.prepare(&data).unwrap_err().kind, FailureKind::NotOurs);
+    assert_eq!(opened.drop_all().unwrap_err().kind, FailureKind::NotOurs);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}

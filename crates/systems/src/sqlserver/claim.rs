@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::connect::Endpoint;
-use crate::kept::wait_for_release;
-use crate::server::refusal::failure;
+use crate::kept::{Idle, Rivals, wait_for_release};
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, Spoken};
@@ -44,15 +44,17 @@ impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
+    const IDLE: Idle = Idle::Left;
+
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
         client.execute(LIMITS)
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
         let server = ask(client, IDENTITY)?;
-        wait_for_release(|| {
+        wait_for_release(rivals, endpoint.waiting(), || {
             let had = matches!(ask(client, CLAIM)?.as_str(), "0" | "1");
             if had || own().contains(&server) {
                 own().push(server.clone());

@@ -4,14 +4,16 @@ use host::reactor::Socket;
 use wire::Secret;
 use wire::tds::{Config, Encryption, Medium, ServerMessage};
 
+use super::aside::OtherSession;
 use super::url::{Address, Encrypt, Trust};
 use crate::server::VIGILANCE;
-use crate::server::dialogue::Tls;
+use crate::server::dialogue::{Tls, Waiting};
 use crate::server::refusal::{self, Advice, ENCRYPT, Explain};
 use crate::server::tls::{CertificateCheck, Roots, TlsWanted};
 use crate::server::url::{Address as _, PasswordSource};
 use crate::sqlserver::lane::{AskError, Client, LoggedIn, UNNUMBERED, log_in};
 use families::permits::Permits;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// Beyond the connection's own time-out, for handshake and login.
@@ -29,6 +31,8 @@ pub(crate) struct Endpoint {
     application: &'static str,
     /// For redirects.
     permits: Permits,
+    /// What its questions heed.
+    pub(super) waiting: Waiting,
 }
 
 impl Endpoint {
@@ -46,7 +50,14 @@ impl Endpoint {
         let config = wanted.client_config()?;
         let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
         let tls = Tls::new(config, name, &address.shown())?;
-        Ok(Endpoint { address, tls, application: "etalon", permits: Permits::All })
+        Ok(Endpoint { address, tls, application: "etalon", permits: Permits::All, waiting: Waiting::default() })
+    }
+
+    /// Its questions heed the request's interrupt and notices.
+    #[must_use]
+    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed(request);
+        self
     }
 
     /// Without redirects to where a plan may not connect.
@@ -65,11 +76,18 @@ impl Endpoint {
         let patience = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
         for _ in 0..=REDIRECTS {
-            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE);
+            let go_on = || self.waiting.go_on();
+            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &go_on);
             let socket = socket.map_err(|cause| Refusal::of_io(&cause, patience))?;
-            let logged_in = log_in(socket, self.login(), &self.tls, patience);
+            let logged_in = log_in(socket, self.login(), &self.tls, patience, &self.waiting);
             match logged_in.map_err(|error| Refusal::of(error, patience))? {
-                LoggedIn::Here(client) => return Ok(*client),
+                LoggedIn::Here(mut client) => {
+                    if self.waiting.has_asides() {
+                        let session = client.protocol.session.number;
+                        client.asker.watch_from(OtherSession { endpoint: self.clone(), session });
+                    }
+                    return Ok(*client);
+                }
                 LoggedIn::Elsewhere(to, at) => {
                     self.permits.connect(&to, at).map_err(|failure| Refusal::Other(failure.to_string()))?;
                     (host, port) = (to, at);
@@ -114,6 +132,14 @@ impl Explain for Endpoint {
 
     fn address(&self) -> &Address {
         &self.address
+    }
+
+    fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    fn heed(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown());
     }
 
     fn check(&self) -> String {

@@ -14,7 +14,8 @@ use super::dialect::wide_literal;
 use super::session::Session;
 use super::tables::{self, SINGLE_USER};
 use super::{SCHEMA, backup};
-use crate::kept::KeptConnection;
+use crate::kept::{Holder, KeptClaim, Rivals};
+use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::refusal::failure;
 use crate::server::system::{Claim as _, Purpose, Settings as _};
@@ -42,9 +43,31 @@ pub(crate) struct SnapshotCopies {
     session: Session,
     /// In `master`, since a session in étalon's database would be in the way of a revert. It has the claim for as long as the
     /// system is open.
-    home: KeptConnection<(Client, Claim)>,
+    home: KeptClaim<Home>,
     /// Of the tables that were loaded last.
     log: Mutex<Vec<File>>,
+}
+
+struct Home {
+    client: Client,
+    /// Released on drop.
+    _claim: Claim,
+}
+
+impl Home {
+    fn open(endpoint: &Endpoint, session: &Session, rivals: Rivals) -> Result<Home, Failure> {
+        let mut client = session.on_tables_of_others().open(endpoint, Purpose::Control)?;
+        let set = Claim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
+        set.map_err(|error| failure("set up étalon's own session", &error))?;
+        let claim = Claim::take(&mut client, endpoint, rivals)?;
+        Ok(Home { client, _claim: claim })
+    }
+}
+
+impl Holder for Home {
+    fn ping(&mut self) -> Result<(), Failure> {
+        control::ping(&mut self.client)
+    }
 }
 
 /// Of étalon's database.
@@ -84,10 +107,11 @@ impl Copies for SnapshotCopies {
         if !is_asked || request.tables != Tables::Own || request.part != Part::Whole {
             return Ok(None);
         }
+        let (to, own) = (endpoint.clone(), session.clone());
         let copies = SnapshotCopies {
             endpoint: endpoint.clone(),
             session: session.clone(),
-            home: KeptConnection::none(),
+            home: KeptClaim::new(Claim::IDLE, move |rivals| Home::open(&to, &own, rivals)),
             log: Mutex::default(),
         };
         copies.ask(|client| {
@@ -154,26 +178,27 @@ impl Copies for SnapshotCopies {
         self.ask(|client| client.execute("SELECT 1").map_err(|error| failure("ask the server", &error)))
     }
 
+    fn loss(&self) -> Option<Failure> {
+        self.home.loss()
+    }
+
+    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+        self.home.ask(Holder::ping).map(|()| self.home.forget_loss())
+    }
+
     fn remove(&self) -> Result<(), Failure> {
         let removed = self.ask(|client| {
             backup::forget_own(client);
             tables::remove(client, &self.endpoint, &self.session)
         });
-        self.home.end(|(client, _)| client.close());
+        self.home.end(|home| home.client.close());
         removed
     }
 }
 
 impl SnapshotCopies {
     fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        let connect = || {
-            let mut client = self.session.on_tables_of_others().open(&self.endpoint, Purpose::Control)?;
-            let set = Claim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
-            set.map_err(|error| failure("set up étalon's own session", &error))?;
-            let claim = Claim::take(&mut client, &self.endpoint)?;
-            Ok((client, claim))
-        };
-        self.home.ask(connect, |(client, _)| question(client))
+        self.home.ask(|home| question(&mut home.client))
     }
 
     fn log(&self) -> std::sync::MutexGuard<'_, Vec<File>> {

@@ -3,6 +3,7 @@
 //! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
 //! comparable.
 
+mod aside;
 mod backup;
 mod claim;
 mod confine;
@@ -133,7 +134,7 @@ impl Server for SqlServer {
     /// Rejected settings fail first.
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let session = Session::of_settings(&request.system.settings)?;
-        let endpoint = Endpoint::new(address)?.within(&request.permits);
+        let endpoint = Endpoint::new(address)?.within(&request.permits).heeding(request);
         let mut client = session.open(&endpoint, Purpose::Load)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         Ok((endpoint, session))

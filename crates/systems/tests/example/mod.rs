@@ -26,7 +26,8 @@ use rusqlite::{Connection, params_from_iter};
 use systems::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
 
 /// What lies on the disk: the file, what the library puts beside it, and how étalon knows it again.
-const SHAPE: FileShape = FileShape { companions: &["-wal", "-shm"], marker: OwnershipMark::Beside };
+const SHAPE: FileShape =
+    FileShape { companions: &["-wal", "-shm"], marker: OwnershipMark::Beside, strangers: |_| Vec::new() };
 
 /// The settings that a plan may name. Each is set on every connection and read back.
 const SETTINGS: &[&str] = &["busy_timeout", "cache_size", "synchronous"];

@@ -165,6 +165,7 @@ impl Handshake {
             version,
             tds_version,
             packet_bytes: self.scanner.packet_bytes(),
+            number: self.scanner.session_number(),
             collation: self.scanner.collation(),
             limits: self.config.limits,
             leftover: received[consumed..].to_vec(),

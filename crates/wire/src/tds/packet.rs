@@ -74,6 +74,11 @@ pub(super) struct Piece<'a> {
 }
 
 impl Framer {
+    /// The number of the session, as the last header has it.
+    pub(super) fn session(&self) -> u16 {
+        u16::from_be_bytes([self.header[4], self.header[5]])
+    }
+
     /// `None` when `input` is used up. A piece may be empty.
     pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
         if self.left == 0 && self.header_len < HEADER_BYTES {

@@ -164,6 +164,11 @@ impl Scanner {
         self.packet_bytes
     }
 
+    /// The server's number of the session (SPID), as its last packet has it.
+    pub fn session_number(&self) -> u16 {
+        self.framer.session()
+    }
+
     pub fn collation(&self) -> [u8; 5] {
         self.collation
     }

@@ -11,6 +11,8 @@ pub struct Session {
     /// `0x74000004` is 7.4.
     pub tds_version: u32,
     pub packet_bytes: usize,
+    /// The server's number of the session (SPID).
+    pub number: u16,
     pub(super) collation: [u8; 5],
     pub(super) limits: Limits,
     /// Bytes after the login; give them to the scanner first. Nearly always empty.

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use formats::experiment::{IMPORTED, OF_EXPERIMENT, PAIRING};
 use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, RUN, Row, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
+use model::facts::OF_IMPORT;
 use model::{Benchmark, Case, Facts, MarkKind, Nature, Order, Point, Reading, RunState};
 use report::Evidence;
 use report::evidence::IMPORTED as BUILD_IMPORTED;
 use store::StoredRun;
-
-/// Prefix of an import's facts.
-const OF_IMPORT: &str = "imported.";
 
 /// Measurements of measured runs, marks, the runs' course, and the facts of systems and load generator.
 pub fn table(evidence: &Evidence) -> Table {
@@ -130,7 +128,7 @@ fn has_ended_without_result(run: &StoredRun) -> bool {
 
 /// An import's own note would pile up with each round trip.
 fn is_of_import(mark: &model::Mark) -> bool {
-    mark.kind == MarkKind::Note && mark.detail.starts_with("imported from ")
+    mark.kind == MarkKind::Source
 }
 
 /// Identity and passing facts: reports show both, and a licence's restriction is passing. An import's own facts would

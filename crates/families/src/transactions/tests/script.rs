@@ -325,7 +325,10 @@ fn errors_name_line_and_column() {
     assert!(
         error("\\set x 1 +").starts_with("line 1, column 11: a number, a `:variable`, a function or `(` is expected")
     );
-    assert_eq!(error("SELECT\n :y;"), "line 2, column 2: the variable `:y` has not been set");
+    assert_eq!(
+        error("SELECT\n :y;"),
+        "line 2, column 2: the variable `:y` has not been set; `--set 'benchmarks.*.define=y=VALUE'` sets it"
+    );
     assert_eq!(error("-- nothing"), "line 1, column 1: the script executes nothing");
     assert_eq!(error("SELECT 1;\n\\if 1\nSELECT 2;"), "line 2, column 1: this `\\if` has no `\\endif`");
     assert!(error("\\endif").contains("no `\\if`"));

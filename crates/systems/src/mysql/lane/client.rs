@@ -12,7 +12,7 @@ use wire::mysql::{
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
 use super::{AskError, Client, Opened, own_words};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol};
 
 const NOT_PREPARED: u16 = 1295;
 
@@ -32,8 +32,9 @@ pub(crate) fn log_in(
     config: Config,
     tls: Option<&Tls>,
     patience: Duration,
+    waiting: &Waiting,
 ) -> Result<Client, AskError> {
-    let mut asker = Asker::new(socket, patience);
+    let mut asker = Asker::new(socket, patience, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     let mut progress = Progress::Receive;
@@ -46,14 +47,14 @@ pub(crate) fn log_in(
             },
             Progress::StartTls => {
                 let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
-                asker.link = asker.link.start_tls(tls).map_err(AskError::Tls)?;
+                asker.link = asker.link.start_tls(tls).map_err(AskError::of_tls)?;
                 handshake.tls_started(&mut out)?
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
-                asker.link.set_deadline(None)?;
+                asker.link.set_deadline(None);
                 return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
             }
         };
@@ -81,9 +82,15 @@ impl WireProtocol for Spoken {
         Ok(rows)
     }
 
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        command::ping(&mut client.out);
+        client.protocol.scanner.expect(Command::Simple);
+        client.hear(|_| Ok(())).map(|_| ())
+    }
+
     fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
-        client.lift_limit()?;
+        client.lift_limit();
         let (status, thread_id) = (client.status(), client.protocol.session.thread_id);
         client.protocol.scanner.set_rows(Rows::Skip);
         Ok(Opened {
@@ -140,6 +147,7 @@ impl Client {
 
     /// Runs `LOAD DATA LOCAL` and sends the pieces, in packets that the server takes. The login must allow it.
     pub(crate) fn send_file(&mut self, sql: &str, packet_bytes: usize, pieces: Pieces<'_>) -> Result<Reply, AskError> {
+        self.asker.name(sql);
         command::query(sql, &mut self.out)?;
         self.protocol.scanner.expect(Command::Query);
         let Some(mut sequence) = self.hear(|_| Ok(()))? else {
@@ -165,6 +173,7 @@ impl Client {
 
     /// Statements that the server cannot prepare, without parameters, stay text.
     fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
+        self.asker.name("PREPARE");
         command::prepare(sql, &mut self.out)?;
         self.protocol.scanner.expect(Command::Prepare);
         let mut columns = Columns::default();

@@ -4,7 +4,9 @@ mod fakes;
 mod hostile;
 mod lane;
 mod login;
+mod others;
 mod server;
+mod silence;
 mod tls;
 mod tls_table;
 

@@ -15,7 +15,7 @@ use super::connection::Connection;
 use super::opening::Opening;
 use super::statement::{Encoded, Prepared, name};
 use super::{AskError, Client, Opened, Statements};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol};
 use load::error::Failure;
 
 /// Several of the server's messages.
@@ -65,8 +65,9 @@ pub(crate) fn log_in(
     config: Config,
     tls: Option<&Tls>,
     patience: Duration,
+    waiting: &Waiting,
 ) -> Result<Client, AskError> {
-    let mut asker = Asker::new(socket, patience);
+    let mut asker = Asker::new(socket, patience, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     let mut progress = handshake.start(&mut out)?;
@@ -88,7 +89,7 @@ pub(crate) fn log_in(
                 let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
-                asker.be_patient()?;
+                asker.be_patient();
                 let (number, transaction) = (Some(session.process_id), TransactionStatus::Idle);
                 let protocol = Spoken { session: *session, number, scanner, transaction, opening: None };
                 return Ok(Client { asker, out, protocol });
@@ -101,7 +102,7 @@ pub(crate) fn log_in(
 fn fault_of_tls(cause: io::Error) -> AskError {
     match cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
         true => AskError::Tls(cause),
-        false => AskError::Io(cause),
+        false => cause.into(),
     }
 }
 
@@ -115,6 +116,12 @@ impl WireProtocol for Spoken {
         client.hear_rows()
     }
 
+    /// A synchronisation point begins no transaction.
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        frontend::sync(&mut client.out);
+        client.hear(|_| {}).map(|_| ())
+    }
+
     fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
         let encoded = match statements {
             Statements::Prepared(prepared) => client.prepare(prepared)?,
@@ -123,7 +130,7 @@ impl WireProtocol for Spoken {
             }
             Statements::Simple => Arc::default(),
         };
-        client.lift_limit()?;
+        client.lift_limit();
         let Spoken { number, scanner, opening, .. } = client.protocol;
         let connection = Connection::new(scanner, encoded, number, opening);
         Ok(Opened { link: client.asker.link, connection })
@@ -138,6 +145,11 @@ impl Client {
     /// Tells whether the session that answers is the one that the login was told of.
     pub(crate) fn answers_as_logged_in(&mut self) -> Result<bool, AskError> {
         Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
+    }
+
+    /// As the login told it.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.protocol.session.process_id
     }
 
     /// Its login was a pooler's, and told no number of the server's session.
@@ -172,6 +184,7 @@ impl Client {
     }
 
     pub(crate) fn rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
+        self.asker.name(sql);
         frontend::query(sql, &mut self.out)?;
         self.hear_rows()
     }
@@ -237,6 +250,7 @@ impl Client {
 
     /// Runs `COPY … FROM STDIN` and sends the pieces.
     pub(crate) fn copy_in(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<(), AskError> {
+        self.asker.name(sql);
         self.write_query(sql)?;
         if self.hear(|_| {})? != Until::CopyIn {
             return Err(WireError::Protocol("it did not ask for the data").into());
@@ -262,6 +276,7 @@ impl Client {
         command: &str,
         take: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), CopyError> {
+        self.asker.name(command);
         frontend::query(command, &mut self.out)?;
         self.asker.ask(&mut self.out)?;
         self.asker.read_at_once(COPY_BYTES);
@@ -289,6 +304,7 @@ impl Client {
         if let Some(opening) = &self.protocol.opening {
             opening.begin(&mut self.out);
         }
+        self.asker.name("PREPARE");
         for (number, sql) in prepared.texts.iter().enumerate() {
             frontend::parse(&name(number), sql, &[], &mut self.out)?;
             frontend::describe_statement(&name(number), &mut self.out)?;

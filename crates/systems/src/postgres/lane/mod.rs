@@ -35,7 +35,7 @@ impl AskError {
     pub(crate) fn state(&self) -> &str {
         match self {
             AskError::Server(error) => error.code.as_str(),
-            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => "",
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) | AskError::Interrupted => "",
         }
     }
 }

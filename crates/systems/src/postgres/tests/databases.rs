@@ -32,7 +32,7 @@ fn plan(url: &str, reset: Reset) -> SystemPlan {
     SystemPlan { name: "s".to_owned(), url: url.to_owned(), reset: Some(reset), ..SystemPlan::default() }
 }
 
-fn opened(url: &str, reset: Reset) -> Result<PostgresSystem, Failure> {
+pub(super) fn opened(url: &str, reset: Reset) -> Result<PostgresSystem, Failure> {
     opened_as(url, reset, Consent::OwnOnly, Part::Whole)
 }
 
@@ -45,7 +45,7 @@ fn opened_as(url: &str, reset: Reset, consent: Consent, part: Part) -> Result<Po
 }
 
 /// A server with a role that may make databases and no more, and that role's URL.
-fn server_and_url() -> (PostgresSystem, String) {
+pub(super) fn server_and_url() -> (PostgresSystem, String) {
     let server = start(Connect::Tcp, &[("fsync", "off")]);
     server.run("CREATE ROLE bench LOGIN CREATEDB PASSWORD 'x'");
     let url = server.url("bench", "x", "postgres");
@@ -65,7 +65,8 @@ fn tables_come_back_and_nothing_stays() {
     let (server, url) = server_and_url();
     for reset in [Reset::Restore, Reset::Clone] {
         let system = opened(&url, reset).unwrap();
-        let (data, few) = (pgbench_tables(1), small());
+        let (mut data, few) = (pgbench_tables(1), small());
+        data.later.push("more".to_owned());
         println!("{}", System::reset(&system, &data).unwrap());
         assert!(System::reset(&system, &data).unwrap().starts_with(&reset.to_string()));
         for round in 0..2 {
@@ -304,7 +305,11 @@ fn a_full_device_is_told_and_the_next_copy_goes_on() {
 fn a_plan_is_told_what_is_made() {
     let restore = plan("postgres://me@h/shop", Reset::Restore);
     assert!(Postgres.would_make(&restore).contains("`etalon_kept_1`"), "{}", Postgres.would_make(&restore));
-    assert!(Postgres.would_drop(&restore).contains("if étalon made them"), "{}", Postgres.would_drop(&restore));
+    assert!(
+        Postgres.would_drop(&restore).starts_with("what étalon made in the databases"),
+        "{}",
+        Postgres.would_drop(&restore)
+    );
     assert!(Postgres.needs(&restore).unwrap().contains("ALTER ROLE me CREATEDB"));
     assert_eq!(Postgres.reset(&restore, 0), Ok(Some(Reset::Restore)));
     let usual = SystemPlan { reset: None, ..restore };

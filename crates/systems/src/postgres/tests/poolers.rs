@@ -20,7 +20,7 @@ use families::workload::{Action, Task};
 /// It takes a while, and names its table without a schema.
 const APPLICATION: &str = "SELECT count(*) FROM orders, pg_sleep(0.02)";
 
-struct Bouncer {
+pub(super) struct Bouncer {
     port: u16,
     // Ends before its folder.
     process: ServerProcess,
@@ -36,7 +36,7 @@ fn program() -> Option<PathBuf> {
 
 impl Bouncer {
     /// `None`: it is not installed.
-    fn start(server: &PostgresSystem, mode: &str, more: &str) -> Option<Bouncer> {
+    pub(super) fn start(server: &PostgresSystem, mode: &str, more: &str) -> Option<Bouncer> {
         let Some(program) = program() else {
             println!("skipped: pgbouncer is not installed");
             return None;
@@ -79,7 +79,7 @@ impl Bouncer {
         Endpoint::new(Address::plain("127.0.0.1", self.port, user, database, password.as_deref())).unwrap()
     }
 
-    fn url(&self, server: &PostgresSystem) -> String {
+    pub(super) fn url(&self, server: &PostgresSystem) -> String {
         server.own_url().replace(&format!(":{}/", server.endpoint.address.port), &format!(":{}/", self.port))
     }
 }

@@ -6,6 +6,7 @@ use host::reactor::Socket;
 use wire::WireError;
 
 use super::Link;
+use super::waiting::{Aside, INTERRUPTED, Vigil, Waiting, is_interruption};
 use load::error::FailureKind;
 use load::lane::{ErrorClass, OpError, lost};
 
@@ -41,11 +42,13 @@ pub(crate) enum AskError<E> {
     Tls(io::Error),
     Wire(WireError),
     Server(Box<E>),
+    /// The user ended it.
+    Interrupted,
 }
 
 impl<E> From<io::Error> for AskError<E> {
     fn from(cause: io::Error) -> AskError<E> {
-        AskError::Io(cause)
+        if is_interruption(&cause) { AskError::Interrupted } else { AskError::Io(cause) }
     }
 }
 
@@ -61,6 +64,7 @@ impl<E: ServerError> fmt::Display for AskError<E> {
             AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
             AskError::Wire(cause) => cause.fmt(f),
             AskError::Server(error) => f.write_str(&error.said()),
+            AskError::Interrupted => f.write_str(INTERRUPTED),
         }
     }
 }
@@ -75,6 +79,11 @@ impl<E: ServerError> AskError<E> {
 }
 
 impl<E> AskError<E> {
+    /// Of a handshake.
+    pub(crate) fn of_tls(cause: io::Error) -> AskError<E> {
+        if is_interruption(&cause) { AskError::Interrupted } else { AskError::Tls(cause) }
+    }
+
     /// In the middle of an answer.
     pub(crate) fn closed() -> AskError<E> {
         io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
@@ -96,23 +105,36 @@ pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
 impl Asker {
     /// `patience` is for the login.
-    pub(crate) fn new(socket: Socket, patience: Duration) -> Asker {
-        let link = Link::new(socket, Some(Instant::now() + patience));
+    pub(crate) fn new(socket: Socket, patience: Duration, waiting: &Waiting) -> Asker {
+        let vigil = Vigil::new(waiting.clone(), "login");
+        let link = Link::new(socket, Some(Instant::now() + patience), vigil);
         Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
     }
 
     /// After the login, without a limit on the server's silence.
-    pub(crate) fn be_patient(&mut self) -> io::Result<()> {
+    pub(crate) fn be_patient(&mut self) {
         self.silence = None;
-        self.link.set_deadline(None)
+        self.link.set_deadline(None);
+    }
+
+    /// Names the next question to those who hear that it is not answered.
+    pub(crate) fn name(&mut self, sql: &str) {
+        self.link.vigil().name(sql);
+    }
+
+    /// After the login, by which other sessions know this one.
+    pub(crate) fn watch_from(&mut self, aside: impl Aside + 'static) {
+        self.link.vigil().set_aside(Some(Box::new(aside)));
     }
 
     pub(crate) fn read_at_once(&mut self, bytes: usize) {
         self.buffer.resize(bytes, 0);
     }
 
-    fn mind_silence(&mut self) -> io::Result<()> {
-        self.silence.map_or(Ok(()), |silence| self.link.set_deadline(Some(Instant::now() + silence)))
+    fn mind_silence(&mut self) {
+        if let Some(silence) = self.silence {
+            self.link.set_deadline(Some(Instant::now() + silence));
+        }
     }
 
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
@@ -124,7 +146,8 @@ impl Asker {
 
     pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         // The connection may have been idle for hours.
-        self.mind_silence()?;
+        self.mind_silence();
+        self.link.vigil().begin();
         self.write(out)
     }
 
@@ -136,7 +159,7 @@ impl Asker {
 
     /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
     pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
-        self.mind_silence()?;
+        self.mind_silence();
         let heard = self.read()?;
         *answer_bytes += heard.len() as u64;
         if *answer_bytes > ANSWER_BYTES {

@@ -1,4 +1,3 @@
-use std::io;
 use std::time::{Duration, Instant};
 
 use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
@@ -22,6 +21,9 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     /// Of one or more statements.
     fn rows(client: &mut Client<Self>, sql: &str) -> Result<TextRows, AskError<Self::Error>>;
 
+    /// Asks for the least that the server answers, if possible without a statement that it would count.
+    fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
+
     /// Prepares a lane's statements.
     fn into_opened(
         client: Client<Self>,
@@ -34,6 +36,7 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
 
 impl<P: WireProtocol> Client<P> {
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
+        self.asker.name(sql);
         P::rows(self, sql)
     }
 
@@ -51,13 +54,13 @@ impl<P: WireProtocol> Client<P> {
     }
 
     /// For everything that it is asked from now on, together.
-    pub(crate) fn limit(&mut self, timeout: Duration) -> io::Result<()> {
-        self.asker.link.set_deadline(Some(Instant::now() + timeout))
+    pub(crate) fn limit(&mut self, timeout: Duration) {
+        self.asker.link.set_deadline(Some(Instant::now() + timeout));
     }
 
     /// The load's statements have no time limit.
-    pub(crate) fn lift_limit(&mut self) -> io::Result<()> {
-        self.asker.link.set_deadline(None)
+    pub(crate) fn lift_limit(&mut self) {
+        self.asker.link.set_deadline(None);
     }
 
     /// Waits until it is gone.

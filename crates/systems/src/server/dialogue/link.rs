@@ -8,6 +8,7 @@ use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use super::waiting::{SLICE, Vigil};
 use crate::server::dialogue::tls;
 use load::error::{Failure, FailureKind};
 
@@ -32,40 +33,60 @@ impl Tls {
     }
 }
 
-/// A socket with a total deadline: a server that sends single bytes cannot block for ever.
+/// A socket with a total deadline: a server that sends single bytes cannot block for ever. It is waited for in slices.
 pub(crate) struct Timed {
     socket: Socket,
     deadline: Option<Instant>,
+    /// As the socket has it.
+    timeout: Option<Duration>,
+    vigil: Vigil,
 }
 
 impl Timed {
-    fn mind_the_time(&self) -> io::Result<()> {
-        let Some(deadline) = self.deadline else { return Ok(()) };
-        let left = deadline.saturating_duration_since(Instant::now());
+    fn mind_the_time(&mut self) -> io::Result<()> {
+        let deadline = [self.deadline, self.vigil.waiting().deadline()].into_iter().flatten().min();
+        let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.socket.set_timeout(Some(left))
+        let timeout = Some(left.min(SLICE));
+        if self.timeout != timeout {
+            self.socket.set_timeout(timeout)?;
+            self.timeout = timeout;
+        }
+        Ok(())
     }
-}
 
-impl Read for Timed {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    fn in_slices(&mut self, mut attempt: impl FnMut(&Socket) -> io::Result<usize>) -> io::Result<usize> {
         loop {
             self.mind_the_time()?;
-            match (&self.socket).read(into) {
-                // After a signal the kernel does not restart a read with a time limit.
+            match attempt(&self.socket) {
+                // After a signal the kernel does not restart a call with a time limit.
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                // A slice is over.
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    self.mind_the_time()?;
+                    self.vigil.look()?;
+                }
+                Ok(count) => {
+                    self.vigil.heard();
+                    return Ok(count);
+                }
                 other => return other,
             }
         }
     }
 }
 
+impl Read for Timed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.in_slices(|mut socket| socket.read(into))
+    }
+}
+
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.mind_the_time()?;
-        (&self.socket).write(bytes)
+        self.in_slices(|mut socket| socket.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -79,18 +100,24 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    pub(crate) fn new(socket: Socket, deadline: Option<Instant>) -> Link {
-        Link::Plain(Timed { socket, deadline })
+    pub(crate) fn new(socket: Socket, deadline: Option<Instant>, vigil: Vigil) -> Link {
+        Link::Plain(Timed { socket, deadline, timeout: None, vigil })
+    }
+
+    fn timed(&mut self) -> &mut Timed {
+        match self {
+            Link::Plain(timed) => timed,
+            Link::Tls(stream) => &mut stream.sock,
+        }
     }
 
     /// For everything together; `None` lifts it.
-    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
-        let timed = match self {
-            Link::Plain(timed) => timed,
-            Link::Tls(stream) => &mut stream.sock,
-        };
-        timed.deadline = deadline;
-        if deadline.is_none() { timed.socket.set_timeout(None) } else { Ok(()) }
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.timed().deadline = deadline;
+    }
+
+    pub(crate) fn vigil(&mut self) -> &mut Vigil {
+        &mut self.timed().vigil
     }
 
     /// Fails without common TLS version, on a wrong certificate, or on a lost connection.
@@ -129,11 +156,10 @@ impl Link {
         if bytes.is_empty() {
             return;
         }
+        self.set_deadline(Some(Instant::now() + CLOSING_PATIENCE));
+        self.vigil().set_aside(None);
         // It may have ended.
-        let said = self
-            .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
-            .and_then(|()| self.write_all(&bytes))
-            .and_then(|()| self.flush());
+        let said = self.write_all(&bytes).and_then(|()| self.flush());
         let mut rest = [0; 1024];
         while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
     }

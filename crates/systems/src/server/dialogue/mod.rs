@@ -6,6 +6,7 @@ mod link;
 mod native;
 mod tls;
 mod values;
+mod waiting;
 
 use crate::server::connector;
 use families::transactions::{Program, StatementOp};
@@ -17,6 +18,7 @@ pub(crate) use client::{Client, WireProtocol};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 pub(crate) use values::{LastRows, value, with_values};
+pub(crate) use waiting::{Aside, INTERRUPTED, ServerWait, Vigil, Waiting};
 
 pub(crate) struct OpenedConnection<C> {
     pub(crate) link: Link,

@@ -6,7 +6,7 @@ use std::io;
 use host::clock;
 use host::reactor::{Choice, Event, EventKind, Reactor, Token};
 
-use super::{Conversation, DialogueState, Heard, OpenedConnection, Opener, Parting};
+use super::{Conversation, DialogueState, Heard, OpenedConnection, Opener, Parting, Waiting};
 use crate::server::connector::Connector;
 use crate::server::dialogue::tls::Tls;
 use families::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
@@ -15,6 +15,8 @@ use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowC
 
 /// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
+/// After an interrupt.
+const LAST_PATIENCE_NS: u64 = 300_000_000;
 /// Beside the lane's own: sockets being closed during reconnects, and the connector's.
 const SPARE_SOCKETS: usize = 9;
 
@@ -30,6 +32,7 @@ pub struct NativeLane<C> {
     sealed: Vec<u8>,
     /// Rows of each client, over all its connections.
     rows: Vec<RowCounts>,
+    waiting: Waiting,
 }
 
 struct One<C> {
@@ -92,12 +95,19 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             text: Vec::new(),
             plain: Vec::new(),
             sealed: Vec::new(),
+            waiting: Waiting::default(),
         };
         for (client, one) in opened.into_iter().enumerate() {
             let one = lane.register(client, one).map_err(|error| fail(&error))?;
             lane.clients.push(one);
         }
         Ok(lane)
+    }
+
+    /// Closes at an interrupt without waiting long.
+    #[must_use]
+    pub(crate) fn heeding(self, waiting: Waiting) -> NativeLane<C> {
+        NativeLane { waiting, ..self }
     }
 
     fn register(&mut self, client: usize, opened: OpenedConnection<C>) -> io::Result<One<C>> {
@@ -311,12 +321,16 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
                     DialogueState::Gone(lost("étalon closed the connection"));
             }
         }
-        // A remaining connection would count among the server's.
-        let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
+        // A remaining connection would count among the server's. One in the midst of an operation does not close soon.
+        let is_interrupted = self.waiting.is_interrupted();
+        let patience_ns = if is_interrupted { LAST_PATIENCE_NS } else { CLOSING_PATIENCE_NS };
+        let deadline_ns = clock::now_ns() + patience_ns;
         let is_there = |one: &One<C>| !matches!(one.connection.state(), DialogueState::Gone(_));
         let mut ended = Vec::new();
         while self.clients.iter().any(is_there) && clock::now_ns() < deadline_ns {
             self.turn(deadline_ns, &mut ended);
         }
+        let left = self.clients.iter().filter(|one| is_there(one)).filter_map(|one| one.connection.session_number());
+        left.for_each(|session| self.waiting.leave(session));
     }
 }

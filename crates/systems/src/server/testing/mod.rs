@@ -6,6 +6,7 @@ pub(crate) mod fakes;
 pub(crate) mod lane;
 pub(crate) mod life;
 pub(crate) mod parts;
+pub(crate) mod silence;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,6 +17,7 @@ use model::{Facts, SystemPlan, Value};
 
 use super::counted::Counted;
 use super::counted::tests::Lying;
+use super::dialogue::Waiting;
 use super::private::{Private, Recipe};
 use super::system::{self, Server, ServerSystem, StatementsOf};
 use crate::suite::{counts_agree, delegate_to_system, lies_are_caught, new_connections_are_not_counted};
@@ -142,7 +144,7 @@ impl<S: Server> System for Lies<'_, S> {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let (lane, question) = self.0.lane(program, &mut context)?;
-        let lane = Counted::new(Lying::new(lane, 30), question.unwrap(), program, &context)?;
+        let lane = Counted::new(Lying::new(lane, 30), question.unwrap(), program, &context, Waiting::default())?;
         worker::run(lane, program, &RealClock, context)
     }
 }

@@ -15,7 +15,7 @@ use wire::tds::{
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::server::dialogue::{Asker, TextRows, Timed, Tls, WireProtocol, value};
+use crate::server::dialogue::{Asker, TextRows, Timed, Tls, Waiting, WireProtocol, value};
 use load::datum::Datum;
 
 /// Interval of `go_on` during a long statement.
@@ -28,7 +28,7 @@ impl AskError {
     pub(crate) fn number(&self) -> Option<i32> {
         match self {
             AskError::Server(error) => Some(error.number),
-            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => None,
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) | AskError::Interrupted => None,
         }
     }
 }
@@ -84,9 +84,14 @@ impl WireProtocol for Spoken {
         Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
     }
 
+    /// The protocol has nothing less than a batch.
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        client.execute("SET NOCOUNT OFF")
+    }
+
     fn into_opened(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
-        client.lift_limit()?;
+        client.lift_limit();
         Ok(Opened { link: client.asker.link, connection: Connection::new(client.protocol.scanner, statements) })
     }
 }
@@ -101,8 +106,14 @@ pub(crate) enum LoggedIn {
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
-pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Duration) -> Result<LoggedIn, AskError> {
-    let mut asker = Asker::new(socket, patience);
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: &Tls,
+    patience: Duration,
+    waiting: &Waiting,
+) -> Result<LoggedIn, AskError> {
+    let mut asker = Asker::new(socket, patience, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     handshake.begin(&mut out);
@@ -115,7 +126,7 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
                 bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls(scope) => {
-                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
+                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::of_tls)?;
                 let next = handshake.tls_started(&mut out)?;
                 if scope == TlsScope::Login {
                     asker.write(&mut out)?;
@@ -127,7 +138,7 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 scanner.scan(&session.leftover, &mut wire::tds::Ignore)?;
-                asker.link.set_deadline(None)?;
+                asker.link.set_deadline(None);
                 let protocol = Spoken { session: *session, scanner };
                 return Ok(LoggedIn::Here(Box::new(Client { asker, out, protocol })));
             }
@@ -189,6 +200,7 @@ impl Client {
     }
 
     pub(crate) fn ask(&mut self, sql: &str) -> Result<QueryAnswer, AskError> {
+        self.asker.name(sql);
         batch(sql, self.request_session(), &mut self.out)?;
         self.hear()
     }
@@ -206,7 +218,7 @@ impl Client {
         let mut answer = QueryAnswer::default();
         let (mut told, mut given_up) = (0, false);
         loop {
-            self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;
+            self.asker.link.set_deadline(Some(Instant::now() + LOOK));
             let scan = match self.asker.read() {
                 Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
                 Ok(heard) => self.protocol.scanner.scan(heard, &mut answer)?,
@@ -228,7 +240,7 @@ impl Client {
             }
         }
         match answer.refusal.take() {
-            _ if given_up => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+            _ if given_up => Err(AskError::Interrupted),
             Some(refusal) => Err(AskError::Server(refusal)),
             None => Ok(answer),
         }

@@ -1,0 +1,190 @@
+//! What the arguments of `etalon import` name: files, folders, archives, standard input.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use formats::packed::Packing;
+
+use crate::args::ImportArgs;
+use crate::error::CliError;
+use crate::output::STDOUT;
+
+/// Folders within folders that are looked into.
+const MOST_DEPTH: usize = 16;
+/// Most files of all folders.
+const MOST_FILES: usize = 100_000;
+
+/// An argument.
+pub struct Input {
+    pub system: String,
+    pub path: PathBuf,
+    pub named_by: NamedBy,
+    pub kind: Kind,
+}
+
+/// Who named an input's system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    User,
+    File,
+    /// The folder or the archive that holds it.
+    Folder,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Folder,
+    /// A ZIP file.
+    Archive,
+    Stdin,
+}
+
+/// What the arguments name, each with its system.
+pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
+    let input = |text: &String| match text.split_once('=').filter(|_| !Path::new(text).exists()) {
+        Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
+        Some((system, file)) => Ok(of_path(PathBuf::from(file), Some(system))),
+        None => Ok(of_path(PathBuf::from(text), None)),
+    };
+    let mut inputs: Vec<Input> = args.files.iter().map(input).collect::<Result<_, CliError>>()?;
+    name_by_folders(&mut inputs);
+    Ok(inputs)
+}
+
+fn of_path(path: PathBuf, system: Option<&str>) -> Input {
+    let kind = match () {
+        () if path.as_os_str() == STDOUT => Kind::Stdin,
+        () if path.is_dir() => Kind::Folder,
+        () if is_archive(&path) => Kind::Archive,
+        () => Kind::File,
+    };
+    let named_by = if system.is_some() { NamedBy::User } else { NamedBy::File };
+    let system = match (system, kind) {
+        (Some(system), _) => system.to_owned(),
+        (None, Kind::Stdin) => "stdin".to_owned(),
+        (None, Kind::Folder) => folder_name(&path),
+        (None, Kind::File | Kind::Archive) => stem(&path),
+    };
+    Input { system, path, named_by, kind }
+}
+
+pub fn is_archive(path: &Path) -> bool {
+    let mut head = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
+    read.is_ok() && Packing::of(&head) == Packing::Zip
+}
+
+/// The name of a folder, also of `.`.
+fn folder_name(path: &Path) -> String {
+    let name = path.file_name().map(OsStr::to_owned);
+    let name = name.or_else(|| path.canonicalize().ok()?.file_name().map(OsStr::to_owned));
+    name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The file's name without the ending of its format and its packing.
+pub fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let bare = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let stem = Path::new(bare).file_stem().unwrap_or(OsStr::new(bare));
+    stem.to_string_lossy().into_owned()
+}
+
+/// Names files of one name in different folders after the parts of the paths in which they differ: `a/pgbench.log` and
+/// `b/pgbench.log` are of `a` and `b`.
+pub fn name_by_folders(inputs: &mut [Input]) {
+    let folders = |path: &Path| -> Vec<String> {
+        let parts = path.parent().into_iter().flat_map(Path::components);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, input) in inputs.iter().enumerate().filter(|(_, input)| input.named_by == NamedBy::File) {
+        alike.entry(input.system.clone()).or_default().push(at);
+    }
+    for (name, places) in alike {
+        let paths: Vec<Vec<String>> = places.iter().map(|at| folders(&inputs[*at].path)).collect();
+        let deepest = paths.iter().map(Vec::len).max().unwrap_or(0);
+        let differs = |at: &usize| paths.iter().any(|path| path.get(*at) != paths[0].get(*at));
+        let differing: Vec<usize> = (0..deepest).filter(differs).collect();
+        if differing.is_empty() {
+            continue;
+        }
+        for (at, path) in places.into_iter().zip(&paths) {
+            let parts: Vec<&str> = differing.iter().filter_map(|at| path.get(*at)).map(String::as_str).collect();
+            inputs[at].system = if parts.is_empty() { name.clone() } else { parts.join("/") };
+        }
+    }
+}
+
+/// All files below a folder, sorted; hidden ones and links are none.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let mut found = Vec::new();
+    walk(folder, MOST_DEPTH, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
+    let unreadable = |error: std::io::Error| super::unreadable(folder, &error);
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let kind = entry.file_type().map_err(unreadable)?;
+        if kind.is_file() && !is_hidden {
+            found.push(entry.path());
+        } else if kind.is_dir() && !is_hidden && depth > 0 {
+            walk(&entry.path(), depth - 1, found)?;
+        }
+        if found.len() > MOST_FILES {
+            let what = format!("{} holds more than {MOST_FILES} files", folder.display());
+            return Err(CliError::user(what).hint("name the folders with results"));
+        }
+    }
+    Ok(())
+}
+
+/// The systems of files below one folder or archive, by their paths below it. Where it is all that is imported, folders within it
+/// tell systems apart; else it is one system.
+pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<String> {
+    let parts = |path: &PathBuf| -> Vec<String> {
+        let parts = path.parent().into_iter().flat_map(Path::components);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
+    let shared = |at: &usize| parts.iter().all(|path| path.get(*at).is_some() && path.get(*at) == parts[0].get(*at));
+    // An archive has a folder of its own name at its root.
+    let depth = (0..).take_while(|at| !parts.is_empty() && shared(at)).count();
+    let system = |path: &Vec<String>| if is_alone { path.get(depth).cloned() } else { None };
+    parts.iter().map(|path| system(path).unwrap_or_else(|| whole.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[&str]) -> Vec<String> {
+        let mut inputs: Vec<Input> = paths.iter().map(|path| of_path(PathBuf::from(path), None)).collect();
+        name_by_folders(&mut inputs);
+        inputs.into_iter().map(|input| input.system).collect()
+    }
+
+    #[test]
+    fn files_of_one_name_are_named_after_their_folders() {
+        assert_eq!(names(&["a/pgbench.log", "b/pgbench.log"]), ["a", "b"]);
+        assert_eq!(names(&["r/a/1/p.log", "r/b/1/p.log", "r/b/2/p.log"]), ["a/1", "b/1", "b/2"]);
+        assert_eq!(names(&["p.log", "b/p.log"]), ["p", "b"]);
+        assert_eq!(names(&["a/x.log", "b/y.log.gz"]), ["x", "y"]);
+        assert_eq!(names(&["a/x.log", "a/x.log"]), ["x", "x"]);
+    }
+
+    #[test]
+    fn folders_below_a_lone_folder_are_systems() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let both = paths(&["r/old/1.txt", "r/old/x/2.txt", "r/new/1.txt"]);
+        assert_eq!(systems_below("z", &both, true), ["old", "old", "new"]);
+        assert_eq!(systems_below("z", &both, false), ["z", "z", "z"]);
+        assert_eq!(systems_below("z", &paths(&["1.txt", "2.txt"]), true), ["z", "z"]);
+        assert!(systems_below("z", &[], true).is_empty());
+    }
+}

@@ -1,0 +1,167 @@
+//! `etalon import`: results of other tools into a store.
+
+mod alias;
+mod inputs;
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use formats::tidy::wide::Mapping;
+use formats::{Experiment, FormatError, Imported, NotUnderstood, Options, Reader};
+use report::Evidence;
+use report::number::count;
+use store::{EXTENSION, Store};
+
+use self::alias::Aliases;
+use self::read::Reading;
+use super::run::header;
+use crate::args::ImportArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::STDOUT;
+use crate::printer::Printer;
+
+/// [`store::Header::build`] of an imported store.
+const BUILD: &str = report::evidence::IMPORTED;
+/// `--format`: each file is recognised.
+pub const AUTO: &str = "auto";
+/// Unrecognised lines shown per file.
+const SHOWN_LINES: usize = 5;
+
+pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
+    if args.output.as_os_str() == STDOUT {
+        return Err(CliError::user("a store cannot go to stdout").hint("name a file with `-o STORE`"));
+    }
+    let args = &with_format_first(args);
+    let only = formats::reader::named(&args.format);
+    let options = options(args, only)?;
+    let aliases = Aliases::read(&args.alias)?;
+    let mut imports = Reading::new(only, &options, printer).read(&inputs::inputs(args)?)?;
+    aliases.apply(&mut imports)?;
+    let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
+    let path = with_extension(&args.output);
+    keep(&path, &experiment)?;
+    tell(&path, &experiment, &imports, printer);
+    Ok(Exit::Done)
+}
+
+/// `etalon import FORMAT FILE…`, as it was written before formats were recognised.
+fn with_format_first(args: &ImportArgs) -> ImportArgs {
+    let mut args = args.clone();
+    let is_format = |first: &String| formats::reader::named(first).is_some() && !Path::new(first).exists();
+    if args.format == AUTO && args.files.len() > 1 && args.files.first().is_some_and(is_format) {
+        args.format = args.files.remove(0);
+    }
+    args
+}
+
+fn options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Options, CliError> {
+    let is_of_logs = only.is_none_or(|reader| reader.name == formats::pgbench::LOG_READER.name);
+    if args.seventh.is_some() && !is_of_logs {
+        return Err(CliError::user("--seventh is about the logs of `pgbench -l`").hint("leave it out"));
+    }
+    let mappings = args.map.iter().map(|text| Mapping::read(text)).collect::<Result<_, _>>();
+    let mappings = mappings.map_err(|error| CliError::from(&error))?;
+    Ok(Options { seventh: args.seventh.map(Into::into).unwrap_or_default(), mappings })
+}
+
+pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
+    if bytes.starts_with(b"PAR1") {
+        let error = CliError::user(format!("{} is a Parquet file, and no text", path.display()));
+        return Err(error.hint("write the table as CSV, as DuckDB does: `COPY (FROM 't.parquet') TO 't.csv'`"));
+    }
+    if bytes.starts_with(b"SQLite format 3\0") {
+        let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
+        return Err(CliError::user(what).hint("`etalon export STORE` writes a store as a table"));
+    }
+    let text = formats::text::decode(bytes);
+    if text.contains('\0') {
+        return Err(CliError::user(format!("{} is no text: it holds bytes of 0", path.display())));
+    }
+    Ok(text)
+}
+
+fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
+    for line in strange.iter().take(SHOWN_LINES) {
+        printer.warning(&format!("{source}:{}: not understood: {}", line.line, line.text));
+    }
+    if strange.len() > SHOWN_LINES {
+        printer.warning(&format!("{source}: {} more lines were not understood", strange.len() - SHOWN_LINES));
+    }
+}
+
+pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::user(format!("cannot read {}: {error}", path.display()))
+}
+
+pub fn in_file(path: &Path, error: &FormatError) -> CliError {
+    let error = CliError::from(error);
+    CliError { message: format!("{}: {}", path.display(), error.message), ..error }
+}
+
+fn with_extension(path: &Path) -> PathBuf {
+    if path.extension().is_some_and(|extension| extension == EXTENSION) {
+        path.to_owned()
+    } else {
+        path.with_added_extension(EXTENSION)
+    }
+}
+
+/// What a store of it would hold.
+pub fn evidence(experiment: Experiment) -> Evidence {
+    let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
+    Evidence::of(header(BUILD, &experiment.plan), runs, experiment.facts)
+}
+
+/// On failure no file is left.
+fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
+    let header = header(BUILD, &experiment.plan);
+    let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
+    let mut store = Store::create(path, &header, &order)?;
+    if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
+        // The transaction failed, so the store is empty.
+        let _ = store.close_unless_untouched();
+        return Err(CliError::from(error));
+    }
+    Ok(store.close()?)
+}
+
+fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {
+    for (system, facts) in &experiment.facts {
+        store.put_facts(system, facts, now_unix_ms)?;
+    }
+    store.store_runs(&experiment.repeated, now_unix_ms)?;
+    store.store_runs(&experiment.runs, now_unix_ms)
+}
+
+fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
+    let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
+    if printer.json {
+        let sources = imports.iter().map(|import| {
+            serde_json::json!({
+                "source": import.source, "tool": import.tool, "version": import.version,
+                "results": import.results.len(), "failed": import.failed(), "unknown": import.unknown, "notes": import.notes,
+            })
+        });
+        let document = serde_json::json!({
+            "schema_version": 1, "store": path.display().to_string(), "systems": systems,
+            "runs": experiment.runs.len(), "notes": experiment.notes, "sources": sources.collect::<Vec<_>>(),
+        });
+        printer.out(&document.to_string());
+        return;
+    }
+    for import in imports {
+        let version = import.version.as_deref().unwrap_or("of unknown version");
+        let results = count(import.results.len(), "result");
+        printer.note(&format!("{}: {results} of {} {version}", import.source, import.tool));
+        import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+    }
+    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.remark(note));
+    if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
+        printer.remark(&format!("{more} more cases lack repetitions"));
+    }
+    let runs = count(experiment.runs.len(), "run");
+    printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
+    printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
+}

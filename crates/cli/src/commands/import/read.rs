@@ -1,0 +1,267 @@
+//! Reads what the arguments name: each text by the readers that recognise it, logs together.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+use formats::packed::{self, MAX_TEXT_BYTES, Packing};
+use formats::reader::{LogFile, Names, Reads, of_log};
+use formats::recognise::{Read, Text, first_words, read as read_text};
+use formats::{FormatError, Imported, Options, Reader, logs};
+use report::number::count;
+
+use super::inputs::{Input, Kind, NamedBy, files_below, systems_below};
+use super::{in_file, show_strange, unreadable};
+use crate::error::CliError;
+use crate::printer::Printer;
+
+/// Bytes of a file that show whether it is a log.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Files of no known format that are named.
+const SHOWN_FILES: usize = 3;
+
+/// A file to read, wherever it comes from.
+struct Leaf {
+    system: String,
+    named_by: NamedBy,
+    /// Whether an argument names it, and not a folder around it.
+    is_explicit: bool,
+    /// As messages name it.
+    path: PathBuf,
+    /// `None` for a file that is opened when it is read.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Leaf {
+    fn open(&self) -> std::io::Result<Box<dyn BufRead>> {
+        let packed: Box<dyn std::io::Read> = match &self.bytes {
+            Some(bytes) => Box::new(Cursor::new(bytes.clone())),
+            None => Box::new(File::open(&self.path)?),
+        };
+        let mut packed = BufReader::with_capacity(1 << 16, packed);
+        let packing = Packing::of(packed.fill_buf()?);
+        Ok(Box::new(BufReader::with_capacity(1 << 16, packed::unpacked(packing, Box::new(packed))?)))
+    }
+}
+
+/// Reads all inputs.
+pub struct Reading<'a> {
+    /// The format, if the user named it.
+    only: Option<&'static Reader>,
+    options: &'a Options,
+    printer: Printer,
+    imports: Vec<Imported>,
+    logs: Vec<(&'static Reader, Vec<Leaf>)>,
+    /// Where in `imports` those of the logs belong.
+    logs_at: Option<usize>,
+    /// Files of folders that are of no known format.
+    unknown: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    pub fn new(only: Option<&'static Reader>, options: &'a Options, printer: Printer) -> Reading<'a> {
+        Reading { only, options, printer, imports: Vec::new(), logs: Vec::new(), logs_at: None, unknown: Vec::new() }
+    }
+
+    pub fn read(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
+        for input in inputs {
+            match input.kind {
+                Kind::File => self.file(input.leaf(input.path.clone(), None))?,
+                Kind::Stdin => {
+                    let stdin = std::io::stdin().lock();
+                    let bytes = packed::read_bounded(stdin, MAX_TEXT_BYTES);
+                    let bytes = bytes.map_err(|error| in_file(Path::new("stdin"), &error))?;
+                    match Packing::of(&bytes) {
+                        Packing::Zip => self.archive(input, Cursor::new(bytes), inputs.len() == 1)?,
+                        _ => self.file(input.leaf(PathBuf::from("stdin"), Some(bytes)))?,
+                    }
+                }
+                Kind::Folder => self.folder(input, inputs.len() == 1)?,
+                Kind::Archive => {
+                    let file = File::open(&input.path).map_err(|error| unreadable(&input.path, &error))?;
+                    self.archive(input, BufReader::new(file), inputs.len() == 1)?;
+                }
+            }
+        }
+        self.read_logs()?;
+        self.tell_unknown(inputs)?;
+        Ok(self.imports)
+    }
+
+    fn folder(&mut self, input: &Input, is_alone: bool) -> Result<(), CliError> {
+        let paths = files_below(&input.path)?;
+        let below: Vec<PathBuf> =
+            paths.iter().map(|path| path.strip_prefix(&input.path).unwrap_or(path).to_owned()).collect();
+        let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
+        for (path, system) in paths.into_iter().zip(systems) {
+            let leaf = Leaf { system, named_by: input.below(), is_explicit: false, path, bytes: None };
+            if super::inputs::is_archive(&leaf.path) {
+                self.unknown.push(format!("{} (an archive within a folder)", leaf.path.display()));
+            } else {
+                self.file(leaf)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn archive(
+        &mut self,
+        input: &Input,
+        archive: impl std::io::Read + std::io::Seek,
+        is_alone: bool,
+    ) -> Result<(), CliError> {
+        let mut files = Vec::new();
+        packed::each_file(archive, |name, bytes| -> Result<(), FormatError> {
+            files.push((PathBuf::from(name), bytes));
+            Ok(())
+        })
+        .map_err(|error| in_file(&input.path, &error))?;
+        let below: Vec<PathBuf> = files.iter().map(|(name, _)| name.clone()).collect();
+        let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
+        for ((name, bytes), system) in files.into_iter().zip(systems) {
+            let path = input.path.join(name);
+            self.file(Leaf { system, named_by: input.below(), is_explicit: false, path, bytes: Some(bytes) })?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, leaf: Leaf) -> Result<(), CliError> {
+        let mut head = Vec::new();
+        let mut reader = leaf.open().map_err(|error| unreadable(&leaf.path, &error))?;
+        let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+        read.map_err(|error| unreadable(&leaf.path, &error))?;
+        let is_log = |reader: &&'static Reader| matches!(reader.reads, Reads::Logs(_));
+        let log = match self.only {
+            Some(only) => Some(only).filter(is_log),
+            None => of_log(&formats::text::decode(whole_lines(&head))),
+        };
+        if let Some(log) = log {
+            return self.log(log, leaf);
+        }
+        let bytes = packed::read_bounded(Cursor::new(head).chain(reader), MAX_TEXT_BYTES);
+        let bytes = bytes.and_then(packed::read_text).map_err(|error| in_file(&leaf.path, &error))?;
+        self.text(&leaf, &bytes)
+    }
+
+    fn log(&mut self, reader: &'static Reader, leaf: Leaf) -> Result<(), CliError> {
+        self.logs_at.get_or_insert(self.imports.len());
+        let system = match (reader.names, leaf.named_by) {
+            (Names::Folder, NamedBy::File) => {
+                let folder = leaf.path.parent().and_then(Path::file_name);
+                folder.map_or_else(|| leaf.system.clone(), |folder| folder.to_string_lossy().into_owned())
+            }
+            (Names::Log, NamedBy::File) => logs::system_of_log(&leaf.path),
+            _ => leaf.system.clone(),
+        };
+        let leaf = Leaf { system, ..leaf };
+        match self.logs.iter_mut().find(|(known, _)| *known == reader) {
+            Some((_, leaves)) => leaves.push(leaf),
+            None => self.logs.push((reader, vec![leaf])),
+        }
+        Ok(())
+    }
+
+    fn read_logs(&mut self) -> Result<(), CliError> {
+        let mut found = Vec::new();
+        for (reader, leaves) in &self.logs {
+            let Reads::Logs(read) = reader.reads else { continue };
+            let files: Vec<LogFile<'_>> =
+                leaves.iter().map(|leaf| LogFile { system: &leaf.system, path: &leaf.path }).collect();
+            let imports = read(&files, self.options, &mut |at| leaves[at].open());
+            found.extend(imports.map_err(|error| match error.file {
+                Some(at) => in_file(&leaves[at].path, &error.error),
+                None => CliError::from(&error.error),
+            })?);
+        }
+        let at = self.logs_at.unwrap_or(0);
+        self.imports.splice(at..at, found);
+        Ok(())
+    }
+
+    fn text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
+        let source = leaf.path.display().to_string();
+        let is_explicit = leaf.is_explicit;
+        let text = match super::table_text(&leaf.path, bytes) {
+            Ok(text) => text,
+            Err(_) if !is_explicit => {
+                self.unknown.push(source);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let asked = Text {
+            text: &text,
+            source: &source,
+            system: &leaf.system,
+            is_named: leaf.named_by == NamedBy::User,
+            reader: self.only,
+            options: self.options,
+        };
+        let Read { imports, not_understood, empty } = read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
+        if imports.is_empty() && is_explicit {
+            return Err(nothing_in(&source, &empty, &text));
+        }
+        if imports.is_empty() {
+            self.unknown.push(source);
+            return Ok(());
+        }
+        show_strange(&source, &not_understood, self.printer);
+        self.imports.extend(imports);
+        Ok(())
+    }
+
+    /// Says which files of folders were left aside; an import of nothing is an error.
+    fn tell_unknown(&self, inputs: &[Input]) -> Result<(), CliError> {
+        let shown: Vec<&str> = self.unknown.iter().take(SHOWN_FILES).map(String::as_str).collect();
+        let more = if self.unknown.len() > SHOWN_FILES { ", …" } else { "" };
+        let named = format!("{}{more}", shown.join(", "));
+        if self.imports.is_empty() {
+            let names: Vec<String> = inputs.iter().map(|input| input.path.display().to_string()).collect();
+            let names = names.join(", ");
+            let what = if self.unknown.is_empty() {
+                format!("{names} holds no files")
+            } else {
+                format!("{names} holds no result of a known format: {named}")
+            };
+            return Err(CliError::user(what).hint(HOW_TO_NAME));
+        }
+        if !self.unknown.is_empty() {
+            let files = count(self.unknown.len(), "file");
+            self.printer.remark(&format!("{files} of no known format left aside: {named}"));
+        }
+        Ok(())
+    }
+}
+
+const HOW_TO_NAME: &str = "`etalon import --help` lists the formats; `--format NAME` says which it is";
+
+/// Lines that are whole: the last one of a head may be cut.
+fn whole_lines(head: &[u8]) -> &[u8] {
+    let last = head.iter().rposition(|byte| *byte == b'\n');
+    match last {
+        Some(at) if head.len() as u64 == HEAD_BYTES => &head[..=at],
+        _ => head,
+    }
+}
+
+fn nothing_in(source: &str, empty: &[&str], text: &str) -> CliError {
+    match empty {
+        [] => CliError::user(format!("{source} is of no known format: {}", first_words(text))).hint(HOW_TO_NAME),
+        ["tidy"] => {
+            let what = format!("{source} holds no measurement: no row follows the heading, or all are of other kinds");
+            CliError::user(what).hint("`etalon audit` reads the rows of kind `printed`")
+        }
+        names => CliError::user(format!("{source} holds no result of {}", names.join(" or "))).hint(HOW_TO_NAME),
+    }
+}
+
+impl Input {
+    fn leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
+        Leaf { system: self.system.clone(), named_by: self.named_by, is_explicit: true, path, bytes }
+    }
+
+    /// Who names what is in it.
+    fn below(&self) -> NamedBy {
+        if self.named_by == NamedBy::User { NamedBy::User } else { NamedBy::Folder }
+    }
+}

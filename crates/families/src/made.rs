@@ -1,0 +1,93 @@
+//! Names of what a data set makes: étalon notes them before it makes anything, and drops nothing else.
+
+use std::collections::BTreeSet;
+
+use crate::dataset::{Dataset, Dialect};
+
+/// Words between `CREATE` and the kind of thing that is made.
+const MODIFIERS: [&str; 14] = [
+    "OR",
+    "REPLACE",
+    "GLOBAL",
+    "LOCAL",
+    "UNLOGGED",
+    "UNIQUE",
+    "FULLTEXT",
+    "MATERIALIZED",
+    "RECURSIVE",
+    "CONSTRAINT",
+    "FOREIGN",
+    "AGGREGATE",
+    "CLUSTERED",
+    "NONCLUSTERED",
+];
+/// Kinds whose names étalon notes. An index goes with its table.
+const KINDS: [&str; 10] =
+    ["TABLE", "VIEW", "SEQUENCE", "FUNCTION", "PROCEDURE", "TRIGGER", "TYPE", "DOMAIN", "EVENT", "RULE"];
+
+impl Dataset {
+    /// Names of all tables, views, routines and triggers that étalon makes for it, without those of a schema or database.
+    pub fn names(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
+        let tables = self.tables.iter().map(|table| table.name.clone().into_owned());
+        let last = self.last_statements(dialect);
+        tables.chain(last.iter().flat_map(|sql| created_names(sql))).chain(self.later.iter().cloned()).collect()
+    }
+}
+
+/// The names after each `CREATE` of a text of one or more statements.
+pub fn created_names(sql: &str) -> Vec<String> {
+    let words = words(sql);
+    let mut names = Vec::new();
+    for place in
+        words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case("CREATE")).map(|(place, _)| place)
+    {
+        let is_modifier = |word: &&String| {
+            MODIFIERS.iter().any(|known| word.eq_ignore_ascii_case(known))
+                // MySQL's `DEFINER = user`, `ALGORITHM = MERGE`, `SQL SECURITY INVOKER`.
+                || word.contains('=')
+                || ["SQL", "SECURITY", "INVOKER", "DEFINER", "DEFINER="].iter().any(|known| word.eq_ignore_ascii_case(known))
+        };
+        let mut rest = words.get(place + 1..).unwrap_or_default().iter().skip_while(is_modifier);
+        let Some(kind) = rest.next() else { continue };
+        if !KINDS.iter().any(|known| kind.eq_ignore_ascii_case(known)) {
+            continue;
+        }
+        let is_condition =
+            |word: &&String| ["IF", "NOT", "EXISTS"].iter().any(|known| word.eq_ignore_ascii_case(known));
+        names.extend(rest.find(|word| !is_condition(word)).map(|name| plain_name(name)));
+    }
+    names
+}
+
+/// Words of a statement, of which a name is one; brackets and commas end a word.
+fn words(sql: &str) -> Vec<String> {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';');
+    sql.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Without quotes and schema.
+fn plain_name(name: &str) -> String {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    last.trim_matches(['"', '`', '[', ']']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn created_names_are_those_after_each_create() {
+        let names = |sql| created_names(sql).join(" ");
+        assert_eq!(names("CREATE TABLE t(x int)"), "t");
+        assert_eq!(
+            names("create unlogged table if not exists \"etalon\".\"T\" (x int); CREATE VIEW v AS SELECT 1"),
+            "T v"
+        );
+        assert_eq!(names("CREATE OR REPLACE FUNCTION etalon.f() RETURNS int"), "f");
+        assert_eq!(names("CREATE DEFINER=me SQL SECURITY INVOKER PROCEDURE `p`()"), "p");
+        assert_eq!(names("CREATE INDEX i ON t (x)"), "", "an index goes with its table");
+        assert_eq!(names("CREATE TEMPORARY TABLE t (x int)"), "", "it ends with its session");
+        assert_eq!(names("SELECT 'CREATE'"), "");
+        assert_eq!(names("CREATE TABLE"), "");
+    }
+}

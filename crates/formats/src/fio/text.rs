@@ -1,0 +1,418 @@
+//! fio's normal text, of versions 2 and 3, and its terse lines.
+
+use std::collections::BTreeMap;
+
+use super::{Direct, FioDocument, FioJob, FioLatency};
+use crate::size;
+use crate::text::{NotUnderstood, leading_number, number, numbered, shortened};
+
+/// Whether a text holds the results of a job.
+pub fn is_text(text: &str) -> bool {
+    text.contains("(groupid=") && text.contains("err=")
+}
+
+/// `3;fio-3.33;…`.
+pub fn is_terse(line: &str) -> bool {
+    let mut fields = line.splitn(3, ';');
+    let version = fields.next().and_then(|version| version.parse::<u32>().ok());
+    version.is_some_and(|version| (3..=5).contains(&version))
+        && fields.next().is_some_and(|name| name.starts_with("fio-"))
+}
+
+/// A direction of the job that is being read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Read,
+    Write,
+    Trim,
+}
+
+#[derive(Default)]
+struct Lines {
+    documents: Vec<FioDocument>,
+    /// Options by job, as the lines before the start tell them.
+    options: BTreeMap<String, BTreeMap<String, String>>,
+    version: Option<String>,
+    way: Option<Way>,
+    /// The unit of the percentiles that follow, in nanoseconds, and whether they are of the total latency.
+    percentiles: Option<(f64, bool)>,
+    /// Behind the results of all jobs, until fio begins again.
+    is_behind: bool,
+    /// The next results are of another run of fio.
+    is_over: bool,
+}
+
+pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
+    let (mut lines, mut not_understood) = (Lines::default(), Vec::new());
+    for (at, line) in numbered(text) {
+        let trimmed = line.trim();
+        if !trimmed.is_empty() && !lines.take(at, trimmed) {
+            not_understood.push(NotUnderstood::new(at, line));
+        }
+    }
+    for document in &mut lines.documents {
+        document.jobs.iter_mut().for_each(finish);
+    }
+    (lines.documents, not_understood)
+}
+
+/// The number of samples is that of the I/Os, where none failed.
+fn finish(job: &mut FioJob) {
+    let failed = job.failed;
+    for direct in [&mut job.read, &mut job.write, &mut job.trim].into_iter().flatten() {
+        let samples = if failed == 0 { direct.ios } else { 0 };
+        for latency in [&mut direct.completion, &mut direct.total] {
+            if let Some(latency) = latency {
+                latency.samples = samples;
+            }
+            if samples == 0 {
+                *latency = None;
+            }
+        }
+    }
+}
+
+impl Lines {
+    fn take(&mut self, at: u64, line: &str) -> bool {
+        if is_terse(line) {
+            return self.terse(at, line);
+        }
+        if let Some((name, rest)) = line.split_once(": (g=") {
+            (self.is_behind, self.is_over) = (false, true);
+            return self.definition(name, rest);
+        }
+        if line.starts_with("fio-") && !line.contains(' ') {
+            self.version = Some(line.to_owned());
+            (self.is_behind, self.is_over) = (false, true);
+            return true;
+        }
+        if let Some((name, rest)) = line.split_once(": (groupid=") {
+            return self.job(at, name, rest);
+        }
+        if line.starts_with("Run status group") || line.starts_with("Disk stats") {
+            (self.is_behind, self.is_over, self.way) = (true, true, None);
+            return true;
+        }
+        self.is_behind || is_noise(line) || self.of_job(line)
+    }
+
+    /// `job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) …, ioengine=libaio, iodepth=32`.
+    fn definition(&mut self, name: &str, rest: &str) -> bool {
+        let Some((_, options)) = rest.split_once("): ") else { return false };
+        let value = |name: &str| {
+            let from = options.find(&format!("{name}="))? + name.len() + 1;
+            Some(&options[from..])
+        };
+        let mut found = BTreeMap::new();
+        for name in ["rw", "ioengine", "iodepth"] {
+            if let Some(text) = value(name) {
+                found.insert(name.to_owned(), text.split(',').next().unwrap_or_default().trim().to_owned());
+            }
+        }
+        if let Some(text) = value("bs") {
+            let end = text.find(", ioengine=").unwrap_or(text.len());
+            found.insert("bs".to_owned(), block_size(&text[..end]));
+        }
+        self.options.insert(name.to_owned(), found);
+        true
+    }
+
+    /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
+    fn job(&mut self, at: u64, name: &str, rest: &str) -> bool {
+        let of = |name: &str| {
+            let from = rest.find(name)? + name.len();
+            leading_number(rest[from..].trim_start()).map(|(number, _)| number)
+        };
+        let Some((group, _)) = leading_number(rest) else { return false };
+        let mut options = self.options.get(name).cloned().unwrap_or_default();
+        if let Some(jobs) = of("jobs=").filter(|jobs| *jobs > 1.0) {
+            options.insert("numjobs".to_owned(), jobs.to_string());
+        }
+        let job = FioJob {
+            name: name.to_owned(),
+            // Groups are small numbers.
+            group: group as u64,
+            error: of("err=").unwrap_or(0.0) as i64,
+            options,
+            ..FioJob::default()
+        };
+        let document = self.document(at, |known| {
+            // The line of a job stands once, but for clones of it.
+            known.jobs.last().is_some_and(|last| (&last.name, last.group) == (&job.name, job.group))
+                || !known.jobs.iter().any(|other| (&other.name, other.group) == (&job.name, job.group))
+        });
+        document.jobs.push(job);
+        (self.way, self.percentiles) = (None, None);
+        true
+    }
+
+    /// The document that goes on, or a new one where fio began again.
+    fn document(&mut self, line: u64, goes_on: impl Fn(&FioDocument) -> bool) -> &mut FioDocument {
+        let version = self.version.clone();
+        let is_over = std::mem::take(&mut self.is_over);
+        let is_same = !is_over && self.documents.last().is_some_and(|known| known.version == version && goes_on(known));
+        if !is_same {
+            self.documents.push(FioDocument { line, version, ..FioDocument::default() });
+        }
+        self.is_behind = false;
+        let at = self.documents.len() - 1;
+        &mut self.documents[at]
+    }
+
+    fn of_job(&mut self, line: &str) -> bool {
+        let Some(job) = self.documents.last_mut().and_then(|document| document.jobs.last_mut()) else { return false };
+        let Some((name, value)) = line.split_once([':', '=']).map(|(name, value)| (name.trim(), value.trim())) else {
+            return false;
+        };
+        let figures = &line[name.len()..];
+        match name {
+            "read" | "write" | "trim" => {
+                let way = match name {
+                    "read" => Way::Read,
+                    "write" => Way::Write,
+                    _ => Way::Trim,
+                };
+                self.way = Some(way);
+                *direct(job, way) = Some(rates(value));
+                return true;
+            }
+            "cpu" => {
+                let of = |name: &str| leading_number(&value[value.find(name)? + name.len()..]).map(|(share, _)| share);
+                (job.user_cpu_percent, job.system_cpu_percent) = (of("usr="), of("sys="));
+                return true;
+            }
+            "issued rwts" | "issued rwt" | "issued" => {
+                issued(job, value);
+                return true;
+            }
+            "errors" => {
+                let of = |name: &str| leading_number(&value[value.find(name)? + name.len()..]).map(|(count, _)| count);
+                job.failed = of("total=").unwrap_or(0.0) as u64;
+                job.first_error = of("first_error=").unwrap_or(0.0) as i64;
+                return true;
+            }
+            _ => {}
+        }
+        let Some(direct) = self.way.and_then(|way| direct(job, way).as_mut()) else { return is_of_job(line) };
+        if line.starts_with('|') {
+            return percentiles(line, self.percentiles, direct);
+        }
+        let kind = name.split('(').next().unwrap_or_default().trim();
+        let unit = unit_ns(name);
+        if let (Some(unit), "clat percentiles" | "lat percentiles") = (unit, kind) {
+            self.percentiles = Some((unit, kind.starts_with("lat")));
+            return true;
+        }
+        // `lat (usec)   : 250=0.1%` is a histogram, with a blank before its colon.
+        if let (Some(unit), "clat" | "lat", true) = (unit, kind, figures.contains("min=")) {
+            let latency = latency(figures, unit);
+            match kind {
+                "clat" => direct.completion = latency,
+                _ => direct.total = latency,
+            }
+            return true;
+        }
+        is_of_job(line)
+    }
+
+    fn terse(&mut self, at: u64, line: &str) -> bool {
+        let fields: Vec<&str> = line.split(';').collect();
+        let width = if fields[0] == "5" { 47 } else { 41 };
+        let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+        let figure = |at: usize| number(field(at).trim_end_matches('%'));
+        let side = |from: usize| -> Option<Direct> {
+            let (bytes, iops, runtime) = (figure(from + 1)? * 1024.0, figure(from + 2)?, figure(from + 3)?);
+            // Saturates; it is not printed.
+            let ios = (iops * runtime / 1e3).round() as u64;
+            let latency = |at: usize| -> Option<FioLatency> {
+                Some(FioLatency {
+                    samples: ios,
+                    min_ns: figure(at)? * 1e3,
+                    max_ns: figure(at + 1)? * 1e3,
+                    mean_ns: figure(at + 2)? * 1e3,
+                    ..FioLatency::default()
+                })
+            };
+            let rank = |at: usize| {
+                let (rank, us) = field(at).split_once("%=")?;
+                Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
+            };
+            let mut completion = latency(from + 8);
+            if let Some(completion) = &mut completion {
+                completion.percentiles = (from + 12..from + 32).filter_map(rank).collect();
+            }
+            (ios > 0).then(|| Direct {
+                ios,
+                iops: Some(iops),
+                bytes_per_s: Some(bytes),
+                runtime_ms: Some(runtime),
+                completion,
+                total: latency(from + 32),
+            })
+        };
+        let (name, group) = (field(2).to_owned(), figure(3).unwrap_or(0.0) as u64);
+        let cpu = 5 + width * if fields[0] == "3" { 2 } else { 3 };
+        let job = FioJob {
+            name,
+            group,
+            error: figure(4).unwrap_or(0.0) as i64,
+            read: side(5),
+            write: side(5 + width),
+            trim: if fields[0] == "3" { None } else { side(5 + 2 * width) },
+            user_cpu_percent: figure(cpu),
+            system_cpu_percent: figure(cpu + 1),
+            ..FioJob::default()
+        };
+        self.version = Some(field(1).to_owned());
+        let document = self
+            .document(at, |known| !known.jobs.iter().any(|other| (&other.name, other.group) == (&job.name, job.group)));
+        document.jobs.push(job);
+        fields.len() > cpu
+    }
+}
+
+fn direct(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
+    match way {
+        Way::Read => &mut job.read,
+        Way::Write => &mut job.write,
+        Way::Trim => &mut job.trim,
+    }
+}
+
+/// `4k` where all directions have one size, else the text.
+fn block_size(text: &str) -> String {
+    let sizes = text.split([',', '/', '-']).map(|part| {
+        let part = part.trim();
+        part.rsplit(' ').next().unwrap_or(part)
+    });
+    let sizes: Vec<Option<String>> = sizes.map(size::canonical).collect();
+    match sizes.as_slice() {
+        [Some(first), rest @ ..] if rest.iter().all(|size| size.as_ref() == Some(first)) => first.clone(),
+        _ => shortened(text.trim()),
+    }
+}
+
+/// A number with its suffix: `25.2k`, `1805.8K`, `3M`; decimal.
+fn count(text: &str) -> Option<f64> {
+    let (figure, rest) = leading_number(text.trim_start())?;
+    let factor = match rest.chars().next() {
+        Some('k' | 'K') => 1e3,
+        Some('m' | 'M') => 1e6,
+        Some('g' | 'G') => 1e9,
+        _ => 1.0,
+    };
+    Some(figure * factor)
+}
+
+/// Bytes of `98.3MiB/s`, `1023.3KB/s` (fio 2, which means KiB), `103MB/s`, `512B/s`.
+fn bytes(text: &str) -> Option<f64> {
+    let (figure, unit) = leading_number(text.trim_start())?;
+    let factor = match unit.chars().next().unwrap_or_default().to_ascii_lowercase() {
+        'k' => 1024.0,
+        'm' => 1024.0 * 1024.0,
+        'g' => 1024.0 * 1024.0 * 1024.0,
+        't' => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        _ => 1.0,
+    };
+    Some(figure * factor)
+}
+
+/// `IOPS=25.2k, BW=98.3MiB/s (103MB/s)(5898MiB/60002msec)`; fio 2 prints `io=326081KB, bw=1023.3KB/s, iops=170 , runt=318686msec`.
+fn rates(text: &str) -> Direct {
+    let lower = text.to_ascii_lowercase();
+    let of = |name: &str| lower.find(name).map(|at| &lower[at + name.len()..]);
+    let runtime = of("runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
+        let before = lower.rfind("msec")?;
+        let from = lower[..before].rfind('/')? + 1;
+        number(lower[from..before].trim())
+    });
+    Direct {
+        ios: 0,
+        iops: of("iops=").and_then(count),
+        bytes_per_s: of("bw=").and_then(bytes),
+        runtime_ms: runtime,
+        completion: None,
+        total: None,
+    }
+}
+
+fn number_in_front(text: &str) -> Option<f64> {
+    leading_number(text).map(|(number, _)| number)
+}
+
+/// `total=1509874,0,0,0 short=…`; fio 2: `total=r=419/w=109/d=0, short=…`.
+fn issued(job: &mut FioJob, text: &str) {
+    let Some((_, total)) = text.split_once("total=") else { return };
+    let end = total.find("short").unwrap_or(total.len());
+    let counts = total[..end].trim().trim_end_matches(',').split([',', '/']);
+    let counts: Vec<u64> = counts
+        .filter_map(|part| part.trim().trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '=').parse().ok())
+        .collect();
+    for (way, ios) in [Way::Read, Way::Write, Way::Trim].into_iter().zip(counts) {
+        let side = direct(job, way);
+        match side {
+            Some(known) if ios > 0 => known.ios = ios,
+            _ => *side = None,
+        }
+    }
+}
+
+/// Nanoseconds of the unit in brackets: `clat (usec)`.
+fn unit_ns(name: &str) -> Option<f64> {
+    let (_, unit) = name.split_once('(')?;
+    match unit.split(')').next()?.trim() {
+        "nsec" => Some(1.0),
+        "usec" => Some(1e3),
+        "msec" => Some(1e6),
+        "sec" => Some(1e9),
+        _ => None,
+    }
+}
+
+/// `: min=2, max=1841, avg= 7.63, stdev= 5.14`.
+fn latency(figures: &str, unit: f64) -> Option<FioLatency> {
+    let of = |name: &str| count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit);
+    Some(FioLatency { min_ns: of("min=")?, max_ns: of("max=")?, mean_ns: of("avg=")?, ..FioLatency::default() })
+}
+
+/// `|  1.00th=[  314],  5.00th=[  351], …`.
+fn percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) -> bool {
+    let Some((unit, is_total)) = of else { return false };
+    let latency = if is_total { &mut direct.total } else { &mut direct.completion };
+    let Some(latency) = latency else { return true };
+    for part in line.trim_start_matches('|').split("],") {
+        let Some((rank, value)) = part.trim().trim_end_matches(',').split_once("th=[") else { continue };
+        let value = number(value.trim_end_matches(']').trim());
+        latency.percentiles.extend(number(rank.trim()).zip(value.map(|value| value * unit)));
+    }
+    true
+}
+
+/// Lines that tell nothing about a result, wherever they stand.
+fn is_noise(line: &str) -> bool {
+    const NOISE: [&str; 7] =
+        ["...", "Starting ", "Jobs: ", "clock setting", "Description", "note: ", "cache invalidation"];
+    line.contains(": Laying out IO file") || NOISE.iter().any(|noise| line.starts_with(noise))
+}
+
+/// Lines of a job that are no figures of étalon's.
+fn is_of_job(line: &str) -> bool {
+    const KNOWN: [&str; 15] = [
+        "slat",
+        "bw (",
+        "bw(",
+        "iops ",
+        "iops:",
+        "lat (",
+        "cpu ",
+        "IO depths",
+        "submit",
+        "complete",
+        "latency ",
+        "fsync/fdatasync",
+        "sync (",
+        "sync percentiles",
+        "|",
+    ];
+    KNOWN.iter().any(|known| line.starts_with(known))
+}

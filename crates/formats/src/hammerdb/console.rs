@@ -1,0 +1,148 @@
+//! What only HammerDB's console and its time profiler tell: the queries of TPROC-H, and blocks of `xtprof`.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Measurement, Reading, Role, Value};
+
+use super::Timing;
+use crate::ImportedResult;
+use crate::durations::{latency, us_of_ms};
+use crate::text::{leading_number, number};
+
+/// What a virtual user of TPROC-H did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stream {
+    pub user: u64,
+    /// In seconds, by the query's number.
+    pub queries: BTreeMap<u64, f64>,
+    pub total_s: Option<f64>,
+    pub geomean_s: Option<f64>,
+}
+
+/// What the lines of a console come to.
+#[derive(Debug, Default)]
+pub struct Console {
+    open: BTreeMap<u64, Stream>,
+    pub streams: Vec<Stream>,
+    /// The profiler's summary of all users.
+    pub profile: Vec<Timing>,
+    /// Whether the profiler's lines are of all users.
+    is_summary: bool,
+}
+
+impl Console {
+    /// Whether it took a line; `user` is the virtual user that said it.
+    pub fn take(&mut self, user: Option<u64>, text: &str) -> bool {
+        self.take_query(user.unwrap_or(1), text) || self.take_profile(text)
+    }
+
+    fn take_query(&mut self, user: u64, text: &str) -> bool {
+        let seconds = |text: &str| text.strip_suffix(" seconds").and_then(|text| number(text.trim()));
+        if let Some((query, time)) = text.strip_prefix("query ").and_then(|rest| rest.split_once(" completed in ")) {
+            let (Ok(query), Some(time)) = (query.parse(), seconds(time)) else { return false };
+            self.stream(user).queries.insert(query, time);
+        } else if let Some((_, time)) =
+            text.strip_prefix("Completed ").and_then(|rest| rest.split_once(" query set(s) in "))
+        {
+            self.stream(user).total_s = seconds(time);
+        } else if let Some((_, mean)) =
+            text.strip_prefix("Geometric mean of query times returning rows").and_then(|rest| rest.split_once(" is "))
+        {
+            self.stream(user).geomean_s = leading_number(mean.trim_matches('"')).map(|(mean, _)| mean);
+            self.streams.extend(self.open.remove(&user));
+        } else {
+            return ["Executing Query ", "Old Sales refresh", "New Sales refresh", "Completed "]
+                .iter()
+                .any(|known| text.starts_with(known));
+        }
+        true
+    }
+
+    fn stream(&mut self, user: u64) -> &mut Stream {
+        self.open.entry(user).or_insert_with(|| Stream { user, ..Stream::default() })
+    }
+
+    /// `>>>>> PROC: NEWORD`, then `CALLS: 62842  MIN: 1.018ms  AVG: …` and `P99: 6.217ms  P95: …`.
+    fn take_profile(&mut self, text: &str) -> bool {
+        if let Some(heading) = text.strip_prefix(">>>>> ") {
+            if let Some(name) = heading.strip_prefix("PROC: ") {
+                if self.is_summary {
+                    self.profile.push(Timing { name: name.trim().to_owned(), ..Timing::default() });
+                }
+            } else {
+                self.is_summary = heading.starts_with("SUMMARY OF");
+            }
+            return true;
+        }
+        if !text.starts_with("CALLS: ") && !text.starts_with("P99: ") {
+            return text.starts_with("Hammerdb Time Profile Report");
+        }
+        if !self.is_summary {
+            return true;
+        }
+        let Some(timing) = self.profile.last_mut() else { return true };
+        for pair in text.split('\t') {
+            let Some((name, value)) = pair.split_once(": ") else { continue };
+            let Some((figure, _)) = leading_number(value.trim()) else { continue };
+            match name.trim() {
+                "CALLS" => timing.calls = figure,
+                name => drop(timing.figures.insert(format!("{}_ms", name.to_lowercase()), figure)),
+            }
+        }
+        true
+    }
+}
+
+/// Each stream's figures, and each of its queries.
+pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
+    let of = |benchmark: &str| {
+        let mut result = ImportedResult::new(system, benchmark);
+        // Streams run at the same time: they are no repetitions of each other.
+        result.keys.insert("stream".to_owned(), Value::Int(i64::try_from(stream.user).unwrap_or(i64::MAX)));
+        result
+    };
+    let seconds = |id: &str, role, value: f64| Measurement::value(id, "s", Direction::Lower, role, value);
+    let mut whole = of("TPROC-H");
+    whole.elapsed_s = stream.total_s;
+    whole.measurements.extend(stream.geomean_s.map(|s| seconds("query_geomean", Role::Primary, s)));
+    whole.measurements.extend(stream.total_s.map(|s| seconds("query_total", Role::Secondary, s)));
+    let why = "HammerDB does not tell how much failed".to_owned();
+    whole.measurements.push(Measurement::failed_share(Reading::unavailable(why)));
+    let query = |(query, time): (&u64, &f64)| {
+        let mut result = of("TPROC-H queries");
+        result.keys.insert("query".to_owned(), Value::Text(format!("Q{query}")));
+        result.measurements.push(seconds("query_time", Role::Secondary, *time));
+        result
+    };
+    let is_told = stream.geomean_s.is_some() || stream.total_s.is_some();
+    is_told.then_some(whole).into_iter().chain(stream.queries.iter().map(query)).collect()
+}
+
+/// The profiler's timings of a run of which the file does not tell the result.
+pub fn profile_result(profile: &[Timing], system: &str) -> Option<ImportedResult> {
+    let mut result = ImportedResult::new(system, "TPROC-C timings");
+    for timing in profile {
+        result.measurements.extend(timing_measurements(timing));
+    }
+    (!result.measurements.is_empty()).then_some(result)
+}
+
+/// A stored procedure's response times and calls.
+pub fn timing_measurements(timing: &Timing) -> Vec<Measurement> {
+    let mut found = Vec::new();
+    for (id, name) in [
+        ("response_mean", "avg_ms"),
+        ("response_p50", "p50_ms"),
+        ("response_p95", "p95_ms"),
+        ("response_p99", "p99_ms"),
+        ("response_min", "min_ms"),
+        ("response_max", "max_ms"),
+    ] {
+        let us = timing.figures.get(name).map(|ms| us_of_ms(*ms)).filter(|us| us.is_finite());
+        let id = format!("{id}/{}", timing.name);
+        found.extend(us.map(|us| latency(&id, Role::Secondary, Reading::Value(us))));
+    }
+    let id = format!("calls/{}", timing.name);
+    found.push(Measurement::value(&id, "", Direction::Neither, Role::Diagnostic, timing.calls));
+    found
+}

@@ -1,0 +1,142 @@
+//! Logs of a run, of which each thread or process writes its own: they are added up.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use crate::reader::{LogError, LogFile, Open, Options};
+use crate::{FormatError, Imported};
+
+/// Files of one run, added up.
+pub(crate) struct Run<S> {
+    pub system: String,
+    name: PathBuf,
+    pub sum: S,
+    sources: Vec<String>,
+}
+
+impl<S> Run<S> {
+    pub fn source(&self) -> String {
+        self.sources.join(", ")
+    }
+}
+
+/// Adds up each system's files of one run; `name` tells which run a file is of.
+pub(crate) fn together<S: Default>(
+    files: &[LogFile<'_>],
+    open: Open<'_>,
+    name: impl Fn(&LogFile<'_>) -> PathBuf,
+    read: impl Fn(&mut S, Box<dyn BufRead>) -> Result<(), FormatError>,
+) -> Result<Vec<Run<S>>, LogError> {
+    let mut runs: Vec<Run<S>> = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let name = name(file);
+        let at = match runs.iter().position(|run| run.system == file.system && run.name == name) {
+            Some(known) => known,
+            None => {
+                runs.push(Run { system: file.system.to_owned(), name, sum: S::default(), sources: Vec::new() });
+                runs.len() - 1
+            }
+        };
+        let in_file = |error| LogError { file: Some(number), error };
+        let reader = open(number).map_err(|source| in_file(FormatError::Read { line: 0, source }))?;
+        let run = &mut runs[at];
+        read(&mut run.sum, reader).map_err(in_file)?;
+        run.sources.push(file.path.display().to_string());
+    }
+    Ok(runs)
+}
+
+/// Refuses a run without a line, which measured nothing; single threads may be empty.
+pub(crate) fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), LogError> {
+    match runs.iter().find(|run| count(&run.sum) == 0) {
+        None => Ok(()),
+        Some(run) => Err(of_several(
+            format!("{} holds no {what}", run.source()),
+            "name the files of a run that ended, or leave this one out",
+        )),
+    }
+}
+
+pub(crate) fn of_several(what: String, hint: &str) -> LogError {
+    LogError { file: None, error: FormatError::whole(what).with_hint(hint) }
+}
+
+pub(crate) const AS_PGBENCH_NAMES_THEM: &str =
+    "name the logs as pgbench does: NAME.PROCESS for a run's first thread, NAME.PROCESS.1 for its second";
+
+/// Refuses repetitions that overlap: they follow each other, so these are threads of one run under other names.
+pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), LogError> {
+    for (at, run) in runs.iter().enumerate() {
+        let other = runs[..at].iter().find(|other| other.system == run.system && overlaps(&other.sum, &run.sum));
+        if let Some(other) = other {
+            let what = format!(
+                "{} and {} are of the same time, and a system has its runs one after the other",
+                other.source(),
+                run.source()
+            );
+            return Err(of_several(what, AS_PGBENCH_NAMES_THEM));
+        }
+    }
+    Ok(())
+}
+
+/// The run of a log of pgbench, by the names of the others.
+fn run_of(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
+    let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
+    let is_known = |name: &str| {
+        let path = file.path.with_file_name(name);
+        all.iter().any(|other| other.system == file.system && other.path == path)
+    };
+    file.path.with_file_name(crate::pgbench::run_of_log(&name, is_known))
+}
+
+/// The system of a log: its file stem, without the numbers of process and thread.
+pub fn system_of_log(path: &Path) -> String {
+    let whole = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let prefix = crate::pgbench::prefix_of_log(&whole);
+    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    if prefix == whole { stem.into_owned() } else { prefix.to_owned() }
+}
+
+pub(crate) fn task_logs(files: &[LogFile<'_>], _options: &Options, open: Open<'_>) -> Result<Vec<Imported>, LogError> {
+    use crate::task_log::{Summary, import};
+    let sides = together(files, open, |_| PathBuf::new(), Summary::read)?;
+    not_empty(&sides, "task", |sum: &Summary| sum.succeeded() + sum.failed())?;
+    let import = |side: Run<Summary>| {
+        let source = side.source();
+        let Run { system, mut sum, .. } = side;
+        import(&mut sum, &system, &source)
+    };
+    Ok(sides.into_iter().map(import).collect())
+}
+
+pub(crate) fn pgbench_logs(
+    files: &[LogFile<'_>],
+    options: &Options,
+    open: Open<'_>,
+) -> Result<Vec<Imported>, LogError> {
+    use crate::pgbench::{LogSummary, import_log};
+    let read = |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read(reader, options.seventh);
+    let runs = together(files, open, |file| run_of(file, files), read)?;
+    not_empty(&runs, "transaction", LogSummary::lines)?;
+    if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
+        let what =
+            format!("{}: clients have more lines than transactions: these are logs of several runs", run.source());
+        return Err(of_several(what, AS_PGBENCH_NAMES_THEM));
+    }
+    one_after_the_other(&runs, LogSummary::overlaps)?;
+    Ok(runs.iter().map(|run| import_log(&run.sum, &run.system, &run.source())).collect())
+}
+
+pub(crate) fn pgbench_aggregates(
+    files: &[LogFile<'_>],
+    _options: &Options,
+    open: Open<'_>,
+) -> Result<Vec<Imported>, LogError> {
+    use crate::pgbench::{AggregateRun, AggregateSummary, import_aggregates};
+    let runs = together(files, open, |file| run_of(file, files), AggregateSummary::read)?;
+    not_empty(&runs, "interval", |sum: &AggregateSummary| sum.intervals().len() as u64)?;
+    one_after_the_other(&runs, AggregateSummary::overlaps)?;
+    let runs = runs.iter().map(|run| AggregateRun { log: &run.sum, system: &run.system, source: run.source() });
+    Ok(import_aggregates(&runs.collect::<Vec<_>>()))
+}

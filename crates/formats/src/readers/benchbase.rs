@@ -1,0 +1,117 @@
+//! BenchBase and OLTP-Bench: `*.summary.json`, and `*.results.csv` with a line for each window of time.
+
+use model::{Point, Role, Value};
+use serde_json::Value as Json;
+
+use super::figures::{Figures, json_key, json_number, put};
+use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
+use crate::text::number;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "benchbase",
+    about: "summary.json and results.csv of BenchBase",
+    recognises: |text| is_json_with(text, &["Benchmark Type", "Latency Distribution"]) || is_windows(text),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+const THROUGHPUT: &str = "Throughput (requests/second)";
+
+fn is_windows(text: &str) -> bool {
+    let heading = text.lines().next().unwrap_or_default();
+    heading.starts_with("Time (seconds)") && heading.contains(THROUGHPUT)
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut imported = Imported::new(READER.name, input.source, ["the server's settings", "the steadiness of the run"]);
+    if is_windows(input.text) {
+        imported.results.push(windows(input)?);
+        return Ok(imported.into());
+    }
+    let json: Json = serde_json::from_str(input.text)
+        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
+    imported.results.push(summary(&json, input.system));
+    Ok(imported.into())
+}
+
+/// What changes what is measured, with the names of the keys.
+const KEYS: [(&str, &str); 5] = [
+    ("Benchmark Type", "benchmark"),
+    ("terminals", "terminals"),
+    ("scalefactor", "scale"),
+    ("isolation", "isolation"),
+    ("DBMS Type", "dbms_type"),
+];
+
+fn summary(json: &Json, system: &str) -> ImportedResult {
+    let mut keys = Point::new();
+    // The type of the server is what differs between two systems, and no key.
+    for (printed, name) in KEYS.into_iter().filter(|(_, name)| !["benchmark", "dbms_type"].contains(name)) {
+        put(&mut keys, name, json.get(printed).and_then(json_key));
+    }
+    let text = |name: &str| json.get(name).and_then(Json::as_str);
+    let benchmark = format!("benchbase {}", text("Benchmark Type").unwrap_or("of unknown type"));
+    let state = text("Final State").filter(|state| !["DONE", "EXIT"].contains(state));
+    let mut result = match state {
+        Some(state) => ImportedResult::failed(system, &benchmark, format!("its final state is {state}")),
+        None => ImportedResult::new(system, &benchmark),
+    };
+    result.keys = keys;
+    if state.is_some() {
+        return result;
+    }
+    let of = |name: &str| json.get(name).and_then(json_number);
+    result.elapsed_s = of("Elapsed Time (nanoseconds)").map(|ns| ns / 1e9);
+    let (throughput, goodput) = (of(THROUGHPUT), of("Goodput (requests/second)"));
+    let mut figures = Figures::default();
+    let lost = throughput.zip(goodput).map(|(all, good)| (all - good).max(0.0));
+    figures.failed(lost, goodput, "it prints no goodput");
+    figures.rate("throughput", "requests/s", Role::Primary, throughput);
+    figures.rate("goodput", "requests/s", Role::Secondary, goodput);
+    let latency = |name: &str| {
+        json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
+    };
+    figures.response("mean", latency("Average"));
+    figures.response("min", latency("Minimum"));
+    figures.response("max", latency("Maximum"));
+    // Its latencies are of all requests, also of those that it counts as aborted.
+    figures.has_failed = false;
+    for (rank, name) in
+        [(50.0, "Median"), (90.0, "90th Percentile"), (95.0, "95th Percentile"), (99.0, "99th Percentile")]
+    {
+        figures.percentile(rank, latency(name));
+    }
+    result.measurements = figures.measurements;
+    let server = [text("DBMS Type"), text("DBMS Version")];
+    result.notes.push(format!("server: {}", server.into_iter().flatten().collect::<Vec<_>>().join(" ")));
+    result
+}
+
+/// One result of all windows: rates are means of windows, percentiles of windows are none of the run.
+fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
+    let mut lines = input.text.lines();
+    let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
+    let column = |name: &str| heading.iter().position(|known| *known == name);
+    let (rate, mean) = (column(THROUGHPUT), column("Average Latency (microseconds)"));
+    let (mut windows, mut requests, mut waited) = (0_u32, 0.0, 0.0);
+    for (number_of_line, line) in (2..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let field = |at: Option<usize>| number(fields.get(at?)?);
+        let Some(rate) = field(rate) else {
+            return Err(FormatError::at(number_of_line, "it has no throughput: the table was cut or changed"));
+        };
+        windows += 1;
+        requests += rate;
+        waited += rate * field(mean).unwrap_or(f64::NAN);
+    }
+    let mut figures = Figures::default();
+    figures.failed(None, None, "results.csv does not tell what failed");
+    figures.rate("throughput", "requests/s", Role::Primary, (windows > 0).then(|| requests / f64::from(windows)));
+    figures.response("mean", (requests > 0.0).then(|| waited / requests));
+    let mut result = ImportedResult::new(input.system, "benchbase windows");
+    result.keys.insert("window".to_owned(), Value::Text("the whole run".to_owned()));
+    result.measurements = figures.measurements;
+    result.notes.push(format!("of {windows} windows of time: their percentiles cannot be added"));
+    Ok(result)
+}

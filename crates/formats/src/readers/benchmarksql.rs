@@ -1,0 +1,117 @@
+//! BenchmarkSQL 4 and 5: what `runBenchmark.sh` logs.
+
+use model::{Point, Role, Value};
+
+use super::figures::{Figures, leading, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads};
+use crate::text::numbered;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "benchmarksql",
+    about: "What BenchmarkSQL logs at its end",
+    recognises: |text| text.contains("Measured tpmC (NewOrders) ="),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+#[derive(Default)]
+struct Run {
+    keys: Point,
+    nopm: Option<f64>,
+    tpm: Option<f64>,
+}
+
+/// Properties that change what is measured.
+const KEYS: [&str; 13] = [
+    "warehouses",
+    "terminals",
+    "limitTxnsPerMin",
+    "terminalWarehouseFixed",
+    "newOrderWeight",
+    "paymentWeight",
+    "orderStatusWeight",
+    "deliveryWeight",
+    "stockLevelWeight",
+    "useStoredProcedures",
+    "transactionIsolation",
+    "rampupMins",
+    "keyingTimeMultiplier",
+];
+/// Others that it prints: where it ran, and how long.
+const OTHERS: [&str; 20] = [
+    "db",
+    "driver",
+    "conn",
+    "user",
+    "password",
+    "runMins",
+    "runTxnsPerTerminal",
+    "resultDirectory",
+    "osCollectorScript",
+    "osCollectorInterval",
+    "osCollectorSSHAddr",
+    "osCollectorDevices",
+    "loadWorkers",
+    "fileLocation",
+    "Session Start",
+    "Session End",
+    "Transaction Count",
+    "copied",
+    "writing per transaction results",
+    "C value for C_LAST",
+];
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut imported = Imported::new(READER.name, input.source, ["the server", "response times", "failures"]);
+    let (mut run, mut not_understood) = (Run::default(), Vec::new());
+    for (number, line) in numbered(input.text) {
+        // A line of progress is written over, and may be in front of the next one.
+        let said = line.rfind("Term-00,").map(|at| line[at + "Term-00,".len()..].trim());
+        let Some(said) = said.or_else(|| line.trim().starts_with("Measured tpm").then_some(line.trim())) else {
+            if !line.contains("jTPCC") {
+                strange(number, line, &mut not_understood);
+            }
+            continue;
+        };
+        if let Some(version) = said.strip_prefix("BenchmarkSQL v").or_else(|| said.strip_prefix("BenchmarkSQL ")) {
+            imported.version.get_or_insert_with(|| version.trim().to_owned());
+            continue;
+        }
+        let Some((name, value)) = said.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
+            let is_known = said.is_empty()
+                || said.contains("tpmTOTAL")
+                || said.starts_with(['+', '*', '(', '|'])
+                || OTHERS.iter().any(|known| said.starts_with(known));
+            if !is_known {
+                strange(number, line, &mut not_understood);
+            }
+            continue;
+        };
+        match name {
+            "Measured tpmC (NewOrders)" => run.nopm = leading(value),
+            "Measured tpmTOTAL" => run.tpm = leading(value),
+            // The last line of a run.
+            "Transaction Count" => imported.results.extend(result(std::mem::take(&mut run), input.system)),
+            _ if KEYS.contains(&name) => put(&mut run.keys, name, Some(plain(value))),
+            _ if OTHERS.contains(&name) || name.starts_with("executeTime[") => {}
+            _ => strange(number, line, &mut not_understood),
+        }
+    }
+    imported.results.extend(result(run, input.system));
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+fn result(run: Run, system: &str) -> Option<ImportedResult> {
+    run.nopm?;
+    let mut figures = Figures::default();
+    figures.failed(None, None, "BenchmarkSQL does not print what failed");
+    figures.rate("nopm", "orders/min", Role::Primary, run.nopm);
+    figures.rate("tpm", "tx/min", Role::Secondary, run.tpm);
+    let mut result = ImportedResult::new(system, "tpcc");
+    result.keys = run.keys;
+    result.keys.insert("tool".to_owned(), Value::Text("BenchmarkSQL".to_owned()));
+    result.measurements = figures.measurements;
+    Some(result)
+}

@@ -1,0 +1,56 @@
+//! ClickBench's result of a system: one JSON document, a row of three tries for each query.
+
+use model::{Role, Value};
+use serde_json::Value as Json;
+
+use super::figures::{Figures, json_number};
+use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "clickbench",
+    about: "JSON of ClickBench, a system in a file",
+    recognises: |text| is_json_with(text, &["system", "machine", "load_time", "result"]),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let json: Json = serde_json::from_str(input.text.trim().trim_end_matches(','))
+        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
+    let text = |name: &str| json.get(name).and_then(Json::as_str);
+    let own: Vec<&str> = [text("system"), text("machine")].into_iter().flatten().collect();
+    let system = if input.is_named || own.is_empty() { input.system.to_owned() } else { own.join(", ") };
+    let mut imported = Imported::new(READER.name, input.source, ["the order of the runs", "the server's settings"]);
+    let Some(queries) = json.get("result").and_then(Json::as_array) else { return Ok(imported.into()) };
+    for (number, tries) in queries.iter().enumerate() {
+        let tries: Vec<Option<f64>> = tries.as_array().into_iter().flatten().map(json_number).collect();
+        if tries.is_empty() {
+            continue;
+        }
+        let query = Value::Text(format!("Q{number}"));
+        let Some(cold) = tries.first().copied().flatten() else {
+            let reason = "ClickBench has no time: the query failed or was not run".to_owned();
+            let mut result = ImportedResult::failed(&system, "clickbench", reason);
+            result.keys.insert("query".to_owned(), query);
+            imported.results.push(result);
+            continue;
+        };
+        let mut result = ImportedResult::new(&system, "clickbench");
+        result.keys.insert("query".to_owned(), query);
+        let mut figures = Figures::default();
+        figures.cost("cold_time", "s", Role::Primary, Some(cold));
+        // The better of the second and the third, by ClickBench's rule.
+        figures.cost("hot_time", "s", Role::Primary, tries.iter().skip(1).copied().flatten().reduce(f64::min));
+        result.measurements = figures.measurements;
+        imported.results.push(result);
+    }
+    let mut load = ImportedResult::new(&system, "clickbench load");
+    let mut figures = Figures::default();
+    figures.cost("load_time", "s", Role::Primary, json.get("load_time").and_then(json_number).filter(|s| *s > 0.0));
+    figures.cost("data_size", "B", Role::Secondary, json.get("data_size").and_then(json_number));
+    load.measurements = figures.measurements;
+    imported.results.extend(Some(load).filter(|load| !load.measurements.is_empty()));
+    imported.note_failed();
+    Ok(imported.into())
+}

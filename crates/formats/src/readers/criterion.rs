@@ -1,0 +1,75 @@
+//! Criterion: `target/criterion/**/estimates.json`, and the lines of `cargo criterion --message-format=json`.
+
+use model::{Role, Value};
+use serde_json::Value as Json;
+
+use super::figures::{Figures, json_number};
+use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
+use crate::text::numbered;
+use crate::{FormatError, Imported, ImportedResult, NotUnderstood};
+
+pub const READER: Reader = Reader {
+    name: "criterion",
+    about: "estimates.json of Criterion, and the lines of `cargo criterion --message-format=json`",
+    recognises: |text| {
+        is_json_with(text, &["mean", "median", "point_estimate", "standard_error"])
+            || text.contains("\"reason\":\"benchmark-complete\"")
+    },
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut imported = Imported::new(READER.name, input.source, ["the machine", "the order of the benchmarks"]);
+    let mut not_understood = Vec::new();
+    if !input.text.contains("\"reason\":") {
+        let json: Json = serde_json::from_str(input.text)
+            .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
+        imported.results.extend(estimates(&json, input));
+        return Ok(imported.into());
+    }
+    for (number, line) in numbered(input.text).filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str::<Json>(line) {
+            Ok(json) => imported.results.extend(message(&json, input.system)),
+            Err(_) => not_understood.push(NotUnderstood::new(number, line)),
+        }
+    }
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+/// The file does not tell its benchmark: its folder does, `criterion/GROUP/NAME/BASELINE/estimates.json`.
+fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
+    let mut parts: Vec<&str> = input.source.split(['/', '\\']).collect();
+    parts.pop();
+    let baseline = parts.pop().unwrap_or(input.system);
+    // How the last run changed is no measurement.
+    if baseline == "change" {
+        return None;
+    }
+    let from = parts.iter().rposition(|part| *part == "criterion").map_or(parts.len().saturating_sub(1), |at| at + 1);
+    let name = parts.get(from..).unwrap_or_default().join("/");
+    let system = if input.is_named { input.system } else { baseline };
+    let estimate = |of: &str| json.get(of)?.get("point_estimate").and_then(json_number);
+    Some(result(system, &name, estimate("mean"), estimate("median"), estimate("slope")))
+}
+
+fn message(json: &Json, system: &str) -> Option<ImportedResult> {
+    (json.get("reason")?.as_str()? == "benchmark-complete").then_some(())?;
+    let name = json.get("id")?.as_str()?;
+    let estimate = |of: &str| json.get(of)?.get("estimate").and_then(json_number);
+    Some(result(system, name, estimate("mean"), estimate("median"), estimate("slope")))
+}
+
+fn result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {
+    let mut figures = Figures::default();
+    // Criterion's own "time" is the slope, where it has one.
+    figures.cost("time", "ns", Role::Primary, slope.or(mean));
+    figures.cost("time_mean", "ns", Role::Secondary, mean);
+    figures.cost("time_median", "ns", Role::Secondary, median);
+    let mut result = ImportedResult::new(system, "criterion");
+    let name = if name.is_empty() { "benchmark" } else { name };
+    result.keys.insert("name".to_owned(), Value::Text(name.to_owned()));
+    result.measurements = figures.measurements;
+    result
+}

@@ -1,0 +1,233 @@
+//! diskspd: its text and its XML (`-Rxml`).
+
+use model::{Direction, Measurement, Point, Role, Value};
+
+use super::figures::{Figures, leading, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
+use crate::text::{NotUnderstood, number, numbered};
+use crate::{FormatError, Imported, ImportedResult, size};
+
+mod xml;
+
+pub const READER: Reader = Reader {
+    name: "diskspd",
+    about: "What diskspd prints, as text or XML",
+    recognises: |text| {
+        has_line(text, &["Results for timespan ", "Command Line: diskspd", "Command Line: .\\diskspd"])
+            || (text.contains("<Results>") && text.contains("<TimeSpan>") && text.contains("<TestTimeSeconds>"))
+    },
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+/// Figures of reads, writes or both.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Side {
+    pub ios: f64,
+    pub mib_per_s: f64,
+    pub iops: f64,
+    pub mean_ms: Option<f64>,
+}
+
+/// A time span.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Span {
+    pub keys: Point,
+    pub elapsed_s: Option<f64>,
+    pub cpu_percent: Option<f64>,
+    pub read: Option<Side>,
+    pub write: Option<Side>,
+    /// Name of the percentile, and milliseconds of reads and writes.
+    pub percentiles: Vec<(f64, Option<f64>, Option<f64>)>,
+    pub longest_ms: (Option<f64>, Option<f64>),
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let unknown = ["the device", "whether the device or a cache answered", "what failed"];
+    let mut imported = Imported::new(READER.name, input.source, unknown);
+    let (spans, not_understood) =
+        if input.text.contains("<TimeSpan>") { (xml::spans(input.text)?, Vec::new()) } else { text_spans(input.text) };
+    imported.results = spans.iter().flat_map(|span| results(span, input.system)).collect();
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+fn results(span: &Span, system: &str) -> Vec<ImportedResult> {
+    let sides = [("read", span.read, 0), ("write", span.write, 1)];
+    let used = sides.into_iter().filter_map(|(op, side, place)| Some((op, side.filter(|side| side.ios > 0.0)?, place)));
+    let result = |(op, side, place): (&str, Side, usize)| {
+        let mut figures = Figures::default();
+        figures.failed(None, None, "diskspd does not tell how much failed");
+        figures.rate("iops", "io/s", Role::Primary, Some(side.iops));
+        figures.rate("bandwidth", "MiB/s", Role::Secondary, Some(side.mib_per_s));
+        let us = |ms: Option<f64>| ms.map(|ms| ms * 1e3);
+        let pick = |read: Option<f64>, write: Option<f64>| if place == 0 { read } else { write };
+        figures.response("mean", us(side.mean_ms));
+        figures.response("max", us(pick(span.longest_ms.0, span.longest_ms.1)));
+        for (rank, read, write) in &span.percentiles {
+            figures.percentile(*rank, us(pick(*read, *write)));
+        }
+        let mut result = ImportedResult::new(system, "diskspd");
+        result.keys = span.keys.clone();
+        result.keys.insert("op".to_owned(), Value::Text(op.to_owned()));
+        result.elapsed_s = span.elapsed_s;
+        result.measurements = figures.measurements;
+        let cpu = |share| Measurement::value("cpu_busy", "%", Direction::Lower, Role::Diagnostic, share);
+        result.measurements.extend(span.cpu_percent.map(cpu));
+        result
+    };
+    used.map(result).collect()
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Head,
+    Parameters,
+    System,
+    Results,
+    Total,
+    Read,
+    Write,
+    Percentiles,
+}
+
+fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
+    let (mut spans, mut not_understood) = (Vec::new(), Vec::new());
+    let (mut keys, mut part, mut target) = (Point::new(), Part::Head, 0_usize);
+    let mut span: Option<Span> = None;
+    for (number, line) in numbered(text) {
+        let line = line.trim();
+        if let Some(next) = heading(line) {
+            if line.starts_with("Command Line:") || line.starts_with("Results for timespan") {
+                spans.extend(span.take());
+            }
+            match next {
+                Part::Parameters => (keys, target) = (Point::new(), 0),
+                Part::Results => span = Some(Span { keys: keys.clone(), ..Span::default() }),
+                _ => {}
+            }
+            part = next;
+            continue;
+        }
+        let taken = match (part, &mut span) {
+            (Part::Parameters, _) => parameter(line, &mut keys, &mut target),
+            (Part::Head | Part::System, _) => true,
+            (_, Some(span)) => figure(line, part, span),
+            _ => line.is_empty(),
+        };
+        if !taken {
+            strange(number, line, &mut not_understood);
+        }
+    }
+    spans.extend(span);
+    (spans, not_understood)
+}
+
+fn heading(line: &str) -> Option<Part> {
+    const HEADINGS: [(&str, Part); 8] = [
+        ("Command Line:", Part::Head),
+        ("Input parameters:", Part::Parameters),
+        ("System information:", Part::System),
+        ("Results for timespan", Part::Results),
+        ("Total IO", Part::Total),
+        ("Read IO", Part::Read),
+        ("Write IO", Part::Write),
+        ("%-ile |", Part::Percentiles),
+    ];
+    HEADINGS.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, part)| part)
+}
+
+/// A line of the parameters: each is a key but names, lengths and what is printed.
+fn parameter(line: &str, keys: &mut Point, target: &mut usize) -> bool {
+    const NO_KEYS: [&str; 9] = [
+        "timespan:",
+        "---",
+        "duration:",
+        "warm up time:",
+        "cool down time:",
+        "measuring latency",
+        "gathering IOPS",
+        "random seed:",
+        "IO priority: normal",
+    ];
+    if line.is_empty() || NO_KEYS.iter().any(|name| line.starts_with(name)) {
+        return true;
+    }
+    if line.starts_with("path:") {
+        *target += 1;
+        keys.insert("targets".to_owned(), Value::Int(i64::try_from(*target).unwrap_or(i64::MAX)));
+        return true;
+    }
+    let (name, value) = match line.split_once(':') {
+        Some((name, value)) if !name.contains('(') => (name.trim(), value.trim()),
+        // `performing mix test (read/write ratio: 75/25)`.
+        _ => (line, "yes"),
+    };
+    // Of the first target; what others do differently is a key with their number.
+    let name = if *target > 1 { format!("{name} of target {target}") } else { name.to_owned() };
+    let value = if name.starts_with("block size") { size::value(value) } else { super::figures::plain(value) };
+    keys.insert(name.replace(' ', "_"), value);
+    true
+}
+
+fn figure(line: &str, part: Part, span: &mut Span) -> bool {
+    let is_rule = line.is_empty() || line.starts_with(['-', '*']);
+    let known = [
+        "thread |",
+        "thread|",
+        "thread count:",
+        "proc count:",
+        "CPU |",
+        "Socket",
+        "Group",
+        "Core |",
+        "total:",
+        "avg.|",
+    ];
+    if let Some(value) = line.strip_prefix("actual test time:") {
+        span.elapsed_s = leading(value);
+    } else if let Some(cells) = line.strip_prefix("avg.|") {
+        span.cpu_percent = cells.split('|').next().and_then(leading);
+    } else if let Some(cells) = line.strip_prefix("total:") {
+        match part {
+            Part::Read => span.read = side(cells),
+            Part::Write => span.write = side(cells),
+            _ => {}
+        }
+    } else if part == Part::Percentiles && line.contains('|') {
+        percentile(line, span);
+    } else {
+        let is_row =
+            line.split(['|', ':']).next().is_some_and(|cell| number(cell.trim()).is_some()) && line.contains('|');
+        return is_rule || is_row || known.iter().any(|name| line.starts_with(name));
+    }
+    true
+}
+
+/// ` 3587547136 |  437933 |  57.02 |  7299.01 |  4.380 |  1.6`: bytes, I/Os, MiB/s, I/O per s, and with `-L` the mean.
+fn side(cells: &str) -> Option<Side> {
+    let cells: Vec<Option<f64>> = cells.split('|').map(leading).collect();
+    let cell = |at: usize| cells.get(at).copied().flatten();
+    Some(Side { ios: cell(1)?, mib_per_s: cell(2)?, iops: cell(3)?, mean_ms: cell(4) })
+}
+
+/// `99th |  1.2 |  N/A |  1.2`.
+fn percentile(line: &str, span: &mut Span) {
+    let mut cells = line.split('|').map(str::trim);
+    let name = cells.next().unwrap_or_default();
+    let (read, write) = (cells.next().and_then(number), cells.next().and_then(number));
+    let rank = match name {
+        "max" => {
+            span.longest_ms = (read, write);
+            return;
+        }
+        "3-nines" => Some(99.9),
+        "4-nines" => Some(99.99),
+        _ => name.strip_suffix("th").and_then(number),
+    };
+    let kept = rank.filter(|rank| KEPT_RANKS.contains(rank));
+    span.percentiles.extend(kept.map(|rank| (rank, read, write)));
+}
+
+pub(super) const KEPT_RANKS: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];

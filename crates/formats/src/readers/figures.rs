@@ -1,0 +1,130 @@
+//! The figures of a summary, as measurements under étalon's own names.
+
+use model::{Direction, Measurement, Point, Reading, Role, Value};
+use serde_json::Value as Json;
+
+use crate::durations::latency;
+use crate::imported::OF_SUCCESSES;
+use crate::text::{NotUnderstood, leading_number, number};
+
+/// Measurements of one result.
+#[derive(Debug, Default)]
+pub struct Figures {
+    pub measurements: Vec<Measurement>,
+    /// Whether anything failed: what is printed of what succeeded alone is no percentile of all.
+    pub has_failed: bool,
+}
+
+impl Figures {
+    fn push(&mut self, id: &str, unit: &str, direction: Direction, role: Role, value: Option<f64>) {
+        let value = value.filter(|value| value.is_finite());
+        self.measurements.extend(value.map(|value| Measurement::value(id, unit, direction, role, value)));
+    }
+
+    /// A figure that is better when higher.
+    pub fn rate(&mut self, id: &str, unit: &str, role: Role, value: Option<f64>) {
+        self.push(id, unit, Direction::Higher, role, value);
+    }
+
+    /// A figure that is better when lower.
+    pub fn cost(&mut self, id: &str, unit: &str, role: Role, value: Option<f64>) {
+        self.push(id, unit, Direction::Lower, role, value);
+    }
+
+    /// A count of things that are worse when more.
+    pub fn count(&mut self, id: &str, value: Option<f64>) {
+        self.push(id, "", Direction::Lower, Role::Diagnostic, value);
+    }
+
+    /// Mean, shortest or longest response time in microseconds: `response_mean`.
+    pub fn response(&mut self, name: &str, us: Option<f64>) {
+        let us = us.filter(|us| us.is_finite() && *us >= 0.0).map(|us| (us * 1e3).round() / 1e3);
+        let id = format!("response_{name}");
+        self.measurements.extend(us.map(|us| latency(&id, Role::Secondary, Reading::Value(us))));
+    }
+
+    /// A percentile of the response time in microseconds, of what succeeded.
+    pub fn percentile(&mut self, rank: f64, us: Option<f64>) {
+        let Some(us) = us.filter(|us| us.is_finite() && *us >= 0.0) else { return };
+        let id = format!("response_p{}", rank.to_string().replace('.', ""));
+        let role = if rank == 50.0 || rank == 99.0 { Role::Primary } else { Role::Secondary };
+        let us = (us * 1e3).round() / 1e3;
+        let reading = if self.has_failed { Reading::unavailable(OF_SUCCESSES) } else { Reading::Value(us) };
+        self.measurements.push(latency(&id, role, reading));
+    }
+
+    /// Percent of failures; why it is not known where the tool does not tell.
+    pub fn failed(&mut self, failed: Option<f64>, succeeded: Option<f64>, why_not: &str) {
+        let reading = match (failed, succeeded) {
+            (Some(failed), Some(succeeded)) if failed + succeeded > 0.0 => {
+                self.has_failed = failed > 0.0;
+                // A sum of nothing is -0.
+                Reading::Value(100.0 * failed / (failed + succeeded) + 0.0)
+            }
+            _ => Reading::unavailable(why_not),
+        };
+        self.measurements.push(Measurement::failed_share(reading));
+    }
+}
+
+/// A key that is a number or else a text.
+pub fn plain(text: &str) -> Value {
+    text.trim().parse().map_or_else(|_| Value::Text(text.trim().to_owned()), Value::Int)
+}
+
+pub fn put(keys: &mut Point, name: &str, value: Option<Value>) {
+    keys.extend(value.map(|value| (name.to_owned(), value)));
+}
+
+/// A number, whether JSON has it as one or as text.
+pub fn json_number(json: &Json) -> Option<f64> {
+    json.as_f64().or_else(|| number(json.as_str()?.trim()))
+}
+
+/// A key of a JSON value that is a number or a text.
+pub fn json_key(json: &Json) -> Option<Value> {
+    match json {
+        Json::String(text) => Some(plain(text)),
+        Json::Number(number) => Some(number.as_i64().map_or_else(|| plain(&number.to_string()), Value::Int)),
+        Json::Bool(truth) => Some(Value::Bool(*truth)),
+        _ => None,
+    }
+}
+
+/// The number at the start, with nothing but a unit behind it.
+pub fn leading(text: &str) -> Option<f64> {
+    leading_number(text.trim()).map(|(number, _)| number)
+}
+
+/// `name: value, name: value` as pairs.
+pub fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split(", ").filter_map(|pair| pair.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
+}
+
+/// The value of an option of a command line: `--name=V`, `--name V`, `-n V`, `-nV`.
+pub fn option<'a>(command: &'a str, long: &str, short: Option<char>) -> Option<&'a str> {
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['`', '"', '\'', '\\']));
+    while let Some(word) = words.next() {
+        if let Some(rest) = word.strip_prefix("--").and_then(|word| word.strip_prefix(long)) {
+            match rest.strip_prefix('=') {
+                Some(value) => return Some(value),
+                None if rest.is_empty() => return words.next(),
+                None => {}
+            }
+        }
+        let bare = short.and_then(|short| word.strip_prefix('-')?.strip_prefix(short));
+        match bare {
+            Some("") => return words.next(),
+            Some(value) if !word.starts_with("--") => return Some(value),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Lines that a reader does not know; a tool's output may be a small part of a text, so lines far from it are prose.
+pub fn strange(number: u64, line: &str, into: &mut Vec<NotUnderstood>) {
+    if !line.trim().is_empty() {
+        into.push(NotUnderstood::new(number, line));
+    }
+}

@@ -1,0 +1,148 @@
+//! go-tpc (`tiup bench`): the summary of TPC-C and of TPC-H.
+
+use model::{Point, Role, Value};
+
+use super::figures::{Figures, leading, option, pairs, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads};
+use crate::text::numbered;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "go-tpc",
+    about: "What go-tpc (`tiup bench`) prints of TPC-C and TPC-H",
+    recognises: |text| text.contains("[Summary] ") && (text.contains("Takes(s): ") || text.contains("[Summary] Q")),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+/// A line `[Summary] NAME - figures`.
+struct Line<'a> {
+    name: &'a str,
+    figures: &'a str,
+}
+
+#[derive(Default)]
+struct Run<'a> {
+    command: Option<&'a str>,
+    lines: Vec<Line<'a>>,
+    /// `tpmC: 362.5, tpmTotal: 805.0, efficiency: 28.2%`.
+    total: Option<&'a str>,
+}
+
+const NOISE: [&str; 8] =
+    ["[Current] ", "Finished", "creating ", "load ", "begin to ", "maxprocs:", "Execute ", "Got signal "];
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    let mut run = Run::default();
+    let mut not_understood = Vec::new();
+    for (number, line) in numbered(input.text) {
+        let line = line.trim();
+        if let Some(summary) = line.strip_prefix("[Summary] ") {
+            let (name, figures) =
+                summary.split_once(" - ").or_else(|| summary.split_once(": ")).unwrap_or((summary, ""));
+            let name = name.trim();
+            if run.total.is_some() || run.lines.iter().any(|known| known.name == name) {
+                runs.push(std::mem::take(&mut run));
+            }
+            run.lines.push(Line { name, figures });
+        } else if line.starts_with("tpmC:") {
+            run.total = Some(line);
+        } else if is_command(line) {
+            if !run.lines.is_empty() {
+                runs.push(std::mem::take(&mut run));
+            }
+            run.command = Some(line);
+        } else if !NOISE.iter().any(|noise| line.starts_with(noise)) {
+            strange(number, line, &mut not_understood);
+        }
+    }
+    runs.push(run);
+    let unknown =
+        ["the server", "the number of warehouses and threads, unless its command stands there", "failures of TPC-H"];
+    let mut imported = Imported::new(READER.name, input.source, unknown);
+    for run in runs.iter().filter(|run| !run.lines.is_empty()) {
+        imported.results.extend(results(run, input.system));
+    }
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+/// `go-tpc tpcc --warehouses 10 run`, `tiup bench tpcc … run`.
+fn is_command(line: &str) -> bool {
+    (line.contains("go-tpc ") || line.contains("tiup bench ")) && line.split_whitespace().any(|word| word == "run")
+}
+
+fn keys(command: Option<&str>) -> Point {
+    let mut keys = Point::from([("tool".to_owned(), Value::Text(READER.name.to_owned()))]);
+    let Some(command) = command else { return keys };
+    put(&mut keys, "warehouses", option(command, "warehouses", None).map(plain));
+    put(&mut keys, "threads", option(command, "threads", Some('T')).map(plain));
+    put(&mut keys, "scale", option(command, "sf", None).map(plain));
+    let has = |word: &str| command.split_whitespace().any(|other| other == word);
+    put(&mut keys, "wait", has("--wait").then_some(Value::Bool(true)));
+    keys
+}
+
+fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
+    let of = |figures: &str, name: &str| pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| leading(v));
+    let errors = |name: &str| {
+        let failed = format!("{name}_ERR");
+        run.lines.iter().find(|line| line.name == failed).and_then(|line| of(line.figures, "Count")).unwrap_or(0.0)
+    };
+    let mut results = Vec::new();
+    let is_query = |line: &&Line<'_>| line.name.strip_prefix('Q').is_some_and(|n| n.parse::<u32>().is_ok());
+    let orders: Vec<&Line<'_>> =
+        run.lines.iter().filter(|line| !is_query(line) && !line.name.ends_with("_ERR")).collect();
+    let why = "go-tpc printed no counts";
+    if !orders.is_empty() {
+        let sum = |name: &str| orders.iter().map(|line| of(line.figures, name)).sum::<Option<f64>>();
+        let failed = orders.iter().map(|line| errors(line.name)).sum();
+        let new_orders = orders.iter().find(|line| line.name == "NEW_ORDER").and_then(|line| of(line.figures, "TPM"));
+        let mut figures = Figures::default();
+        figures.failed(Some(failed), sum("Count"), why);
+        let printed = run.total.and_then(|total| of(total, "tpmC")).or(new_orders);
+        figures.rate("nopm", "orders/min", Role::Primary, printed);
+        figures.rate(
+            "tpm",
+            "tx/min",
+            Role::Secondary,
+            run.total.and_then(|total| of(total, "tpmTotal")).or(sum("TPM")),
+        );
+        let mut result = ImportedResult::new(system, "tpcc");
+        result.keys = keys(run.command);
+        result.elapsed_s = orders.iter().filter_map(|line| of(line.figures, "Takes(s)")).reduce(f64::max);
+        result.measurements = figures.measurements;
+        results.push(result);
+    }
+    for line in orders {
+        let mut figures = Figures::default();
+        figures.failed(Some(errors(line.name)), of(line.figures, "Count"), why);
+        figures.rate("throughput", "tx/min", Role::Secondary, of(line.figures, "TPM"));
+        let us = |name: &str| of(line.figures, name).map(|ms| ms * 1e3);
+        figures.response("mean", us("Avg(ms)"));
+        figures.response("max", us("Max(ms)"));
+        for (rank, name) in
+            [(50.0, "50th(ms)"), (90.0, "90th(ms)"), (95.0, "95th(ms)"), (99.0, "99th(ms)"), (99.9, "99.9th(ms)")]
+        {
+            figures.percentile(rank, us(name));
+        }
+        let mut result = ImportedResult::new(system, "tpcc transactions");
+        result.keys = keys(run.command);
+        result.keys.insert("transaction".to_owned(), Value::Text(line.name.to_owned()));
+        result.measurements = figures.measurements;
+        results.push(result);
+    }
+    for line in run.lines.iter().filter(is_query) {
+        // `Q1: 1.23s`, or with figures as the transactions.
+        let ms = of(line.figures, "Avg(ms)").or_else(|| leading(line.figures.strip_suffix('s')?).map(|s| s * 1e3));
+        let mut figures = Figures::default();
+        figures.cost("query_time", "ms", Role::Primary, ms);
+        let mut result = ImportedResult::new(system, "tpch");
+        result.keys = keys(run.command);
+        result.keys.insert("query".to_owned(), Value::Text(line.name.to_owned()));
+        result.measurements = figures.measurements;
+        results.push(result);
+    }
+    results
+}

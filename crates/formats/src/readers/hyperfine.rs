@@ -1,0 +1,69 @@
+//! hyperfine's `--export-json`: each time is a run of its own.
+
+use std::collections::BTreeSet;
+
+use model::{Role, Value};
+use serde_json::Value as Json;
+
+use super::figures::{Figures, json_key, json_number};
+use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
+use crate::text::said;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "hyperfine",
+    about: "JSON of hyperfine, `--export-json`",
+    recognises: |text| is_json_with(text, &["results", "command", "mean", "stddev", "median"]),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let json: Json = serde_json::from_str(input.text)
+        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
+    let results: Vec<&Json> = json.get("results").and_then(Json::as_array).into_iter().flatten().collect();
+    let command = |result: &Json| said(result.get("command").and_then(Json::as_str).unwrap_or("command"));
+    let commands: BTreeSet<String> = results.iter().map(|result| command(result)).collect();
+    let is_swept = results.iter().any(|result| result.get("parameters").is_some());
+    // `hyperfine 'psql a' 'psql b'` holds one against the other.
+    let are_systems = commands.len() > 1 && !is_swept && !input.is_named;
+    let mut imported =
+        Imported::new(READER.name, input.source, ["the order of the runs", "the machine", "the version"]);
+    for result in results {
+        let name = command(result);
+        let system = if are_systems { name.as_str() } else { input.system };
+        imported.results.extend(runs(result, system, (!are_systems).then_some(name.as_str())));
+    }
+    if are_systems {
+        imported.notes.push("each command is a system; `SYSTEM=FILE` makes them cases of one".to_owned());
+    }
+    imported.note_failed();
+    Ok(imported.into())
+}
+
+fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult> {
+    let mut of_all = ImportedResult::new(system, "hyperfine");
+    of_all.keys.extend(command.map(|command| ("command".to_owned(), Value::Text(command.to_owned()))));
+    let parameters = json.get("parameters").and_then(Json::as_object).into_iter().flatten();
+    of_all.keys.extend(parameters.filter_map(|(name, value)| Some((name.clone(), json_key(value)?))));
+    let list = |name: &str| json.get(name).and_then(Json::as_array);
+    let Some(times) = list("times").filter(|times| !times.is_empty()) else {
+        let mut figures = Figures::default();
+        figures.cost("elapsed", "s", Role::Primary, json.get("mean").and_then(json_number));
+        let note = "hyperfine kept no single times: the mean is one result".to_owned();
+        return vec![ImportedResult { measurements: figures.measurements, notes: vec![note], ..of_all }];
+    };
+    let code = |at: usize| list("exit_codes").and_then(|codes| codes.get(at)).and_then(Json::as_i64);
+    let one = |(at, time): (usize, &Json)| match code(at).filter(|code| *code != 0) {
+        Some(code) => ImportedResult {
+            keys: of_all.keys.clone(),
+            ..ImportedResult::failed(system, "hyperfine", format!("the command ended with exit code {code}"))
+        },
+        None => {
+            let mut figures = Figures::default();
+            figures.cost("elapsed", "s", Role::Primary, json_number(time));
+            ImportedResult { measurements: figures.measurements, ..of_all.clone() }
+        }
+    };
+    times.iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,77 @@
+//! mysqlslap (`mariadb-slap`).
+
+use model::{Point, Role, Value};
+
+use super::figures::{Figures, leading, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads};
+use crate::text::numbered;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "mysqlslap",
+    about: "What mysqlslap prints",
+    recognises: |text| text.contains("Average number of seconds to run all queries:"),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+#[derive(Default)]
+struct Run {
+    keys: Point,
+    mean_s: Option<f64>,
+    min_s: Option<f64>,
+    max_s: Option<f64>,
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let unknown = ["the statements", "the server", "the number of iterations", "failures"];
+    let mut imported = Imported::new(READER.name, input.source, unknown);
+    let (mut run, mut not_understood) = (Run::default(), Vec::new());
+    // Those of the next runs.
+    let mut engine: Option<String> = None;
+    for (number, line) in numbered(input.text) {
+        let line = line.trim();
+        if line == "Benchmark" {
+            imported.results.extend(result(std::mem::take(&mut run), input.system));
+            continue;
+        }
+        if let Some(name) = line.strip_prefix("Running for engine ") {
+            engine = Some(name.trim().to_owned());
+            continue;
+        }
+        match line.split_once(':').map(|(name, value)| (name.trim(), value.trim())) {
+            Some(("Average number of seconds to run all queries", value)) => {
+                if run.mean_s.is_some() {
+                    imported.results.extend(result(std::mem::take(&mut run), input.system));
+                }
+                put(&mut run.keys, "engine", engine.clone().map(Value::Text));
+                run.mean_s = leading(value);
+            }
+            Some(("Minimum number of seconds to run all queries", value)) => run.min_s = leading(value),
+            Some(("Maximum number of seconds to run all queries", value)) => run.max_s = leading(value),
+            Some(("Number of clients running queries", value)) => put(&mut run.keys, "clients", Some(plain(value))),
+            Some(("Average number of queries per client", value)) => {
+                put(&mut run.keys, "queries_per_client", Some(plain(value)));
+            }
+            _ if line.starts_with("mysqlslap: [Warning]") || line.starts_with("Running mysqlslap with") => {}
+            _ => strange(number, line, &mut not_understood),
+        }
+    }
+    imported.results.extend(result(run, input.system));
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+fn result(run: Run, system: &str) -> Option<ImportedResult> {
+    run.mean_s?;
+    let mut figures = Figures::default();
+    figures.failed(None, None, "mysqlslap does not print what failed");
+    figures.cost("elapsed_mean", "s", Role::Primary, run.mean_s);
+    figures.cost("elapsed_min", "s", Role::Secondary, run.min_s);
+    figures.cost("elapsed_max", "s", Role::Secondary, run.max_s);
+    let mut result = ImportedResult::new(system, "mysqlslap");
+    result.keys = run.keys;
+    result.measurements = figures.measurements;
+    result.notes.push("the mean is of all iterations: one result, however many there were".to_owned());
+    Some(result)
+}

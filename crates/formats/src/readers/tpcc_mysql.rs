@@ -1,0 +1,147 @@
+//! tpcc-mysql (`tpcc_start`).
+
+use model::{Point, Role, Value};
+
+use super::figures::{Figures, leading, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
+use crate::text::numbered;
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "tpcc-mysql",
+    about: "What tpcc-mysql prints",
+    recognises: |text| has_line(text, &["<TpmC>", "<Raw Results>"]),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+const TRANSACTIONS: [&str; 5] = ["NEW_ORDER", "PAYMENT", "ORDER_STATUS", "DELIVERY", "STOCK_LEVEL"];
+
+/// What is printed of one transaction.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    in_time: f64,
+    late: f64,
+    retries: f64,
+    failed: f64,
+    mean_ms: Option<f64>,
+}
+
+#[derive(Default)]
+struct Run {
+    keys: Point,
+    elapsed_s: Option<f64>,
+    transactions: [Option<Counts>; 5],
+    broken: Vec<String>,
+    nopm: Option<f64>,
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut imported =
+        Imported::new(READER.name, input.source, ["the server", "percentiles of the whole run", "the version"]);
+    let (mut run, mut not_understood, mut is_summed) = (Run::default(), Vec::new(), false);
+    for (number, line) in numbered(input.text) {
+        let line = line.trim();
+        if line == "<Parameters>" {
+            imported.results.extend(results(std::mem::take(&mut run), input.system));
+        } else if line.starts_with("<Raw Results>") || line.starts_with("<Raw Results2") {
+            // The second is the same, added up by thread.
+            is_summed = line.starts_with("<Raw Results2");
+        } else if let Some(nopm) = line.strip_suffix(" TpmC") {
+            run.nopm = leading(nopm);
+        } else if let Some((place, counts)) = counts(line) {
+            if !is_summed {
+                run.transactions[place] = Some(counts);
+            }
+        } else if let Some((name, value)) = line.strip_prefix('[').and_then(|rest| rest.split_once("]:")) {
+            match name {
+                "warehouse" => put(&mut run.keys, "warehouses", Some(plain(value))),
+                "connection" => put(&mut run.keys, "connections", Some(plain(value))),
+                _ => {}
+            }
+        } else if let Some(seconds) = line.strip_prefix("in ").and_then(|rest| rest.strip_suffix(" sec.")) {
+            run.elapsed_s = leading(seconds);
+        } else if line.ends_with("[NG] *") {
+            run.broken.push(line.split(':').next().unwrap_or_default().trim().to_owned());
+        } else if !is_noise(line) {
+            strange(number, line, &mut not_understood);
+        }
+    }
+    imported.results.extend(results(run, input.system));
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+fn is_noise(line: &str) -> bool {
+    const NOISE: [&str; 9] = [
+        "***",
+        "<",
+        "option ",
+        "RAMP-UP TIME",
+        "MEASURING START",
+        "STOPPING THREADS",
+        "[transaction percentage]",
+        "[response time",
+        "...",
+    ];
+    let is_progress =
+        line.split_once(',').is_some_and(|(time, rest)| time.parse::<u32>().is_ok() && rest.contains('|'));
+    is_progress || line.ends_with("[OK]") || NOISE.iter().any(|noise| line.starts_with(noise))
+}
+
+/// `[0] sc:7202  lt:9  rt:0  fl:0 avg_rt: 3.9 (5)`.
+fn counts(line: &str) -> Option<(usize, Counts)> {
+    let (place, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let place: usize = place.parse().ok().filter(|place| *place < TRANSACTIONS.len())?;
+    let of = |name: &str| {
+        let at = rest.find(name)? + name.len();
+        leading(&rest[at..])
+    };
+    let counts = Counts {
+        in_time: of("sc:")?,
+        late: of("lt:")?,
+        retries: of("rt:")?,
+        failed: of("fl:")?,
+        mean_ms: of("avg_rt:"),
+    };
+    Some((place, counts))
+}
+
+fn results(run: Run, system: &str) -> Vec<ImportedResult> {
+    let mut results = Vec::new();
+    let Some(nopm) = run.nopm else { return results };
+    let why = "tpcc-mysql printed no counts";
+    let all = || run.transactions.iter().flatten();
+    let (failed, ended): (f64, f64) =
+        (all().map(|one| one.failed).sum(), all().map(|one| one.in_time + one.late).sum());
+    let mut figures = Figures::default();
+    figures.failed(Some(failed), Some(ended), why);
+    figures.rate("nopm", "orders/min", Role::Primary, Some(nopm));
+    let mut whole = ImportedResult::new(system, "tpcc");
+    whole.keys = run.keys.clone();
+    whole.keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
+    whole.elapsed_s = run.elapsed_s;
+    whole.measurements = figures.measurements;
+    if !run.broken.is_empty() {
+        whole.notes.push(format!("tpcc-mysql marks as not good: {}", run.broken.join(", ")));
+    }
+    results.push(whole);
+    for (name, counts) in TRANSACTIONS.iter().zip(run.transactions) {
+        let Some(counts) = counts else { continue };
+        let ended = counts.in_time + counts.late;
+        let mut figures = Figures::default();
+        figures.failed(Some(counts.failed), Some(ended), why);
+        let per_minute = run.elapsed_s.filter(|seconds| *seconds > 0.0).map(|seconds| 60.0 * ended / seconds);
+        figures.rate("throughput", "tx/min", Role::Secondary, per_minute);
+        figures.response("mean", counts.mean_ms.map(|ms| ms * 1e3));
+        figures.count("late", Some(counts.late));
+        figures.count("retries", Some(counts.retries));
+        let mut result = ImportedResult::new(system, "tpcc transactions");
+        result.keys = run.keys.clone();
+        result.keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
+        result.keys.insert("transaction".to_owned(), Value::Text((*name).to_owned()));
+        result.measurements = figures.measurements;
+        results.push(result);
+    }
+    results
+}

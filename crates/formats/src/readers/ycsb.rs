@@ -1,0 +1,184 @@
+//! YCSB.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use model::{Point, Role, Value};
+
+use super::figures::{Figures, option, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
+use crate::text::{break_html, numbered};
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "ycsb",
+    about: "What YCSB prints at its end",
+    recognises: |text| has_line(text, &["[OVERALL], "]),
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+/// By section, then by name.
+type Sections<'a> = IndexMap<&'a str, BTreeMap<&'a str, f64>>;
+
+#[derive(Default)]
+struct Run<'a> {
+    command: Option<&'a str>,
+    sections: Sections<'a>,
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut runs: Vec<Run<'_>> = vec![Run::default()];
+    let mut not_understood = Vec::new();
+    for (number, whole) in numbered(input.text) {
+        for line in break_html(whole) {
+            let line = line.trim();
+            if let Some(command) = line.strip_prefix("Command line:") {
+                runs.push(Run { command: Some(command), ..Run::default() });
+            } else if let Some((section, name, value)) = figure(line) {
+                let is_next = section == "OVERALL"
+                    && runs.last().is_some_and(|run| run.sections.get(section).is_some_and(|of| of.contains_key(name)));
+                if is_next {
+                    runs.push(Run::default());
+                }
+                if let Some(run) = runs.last_mut() {
+                    run.sections.entry(section).or_default().insert(name, value);
+                }
+            } else if !is_noise(line) {
+                strange(number, line, &mut not_understood);
+            }
+        }
+    }
+    let unknown = ["the server", "the records and their number, unless its command stands there"];
+    let mut imported = Imported::new(READER.name, input.source, unknown);
+    for run in &runs {
+        imported.results.extend(results(run, input.system));
+    }
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+fn is_noise(line: &str) -> bool {
+    const NOISE: [&str; 8] = [
+        "YCSB Client",
+        "Loading workload",
+        "Starting test",
+        "DBWrapper:",
+        "SLF4J:",
+        "mongo client connection created",
+        "Run finished",
+        "***",
+    ];
+    line.contains(" current ops/sec") || line.starts_with('[') || NOISE.iter().any(|noise| line.starts_with(noise))
+}
+
+/// `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
+fn figure(line: &str) -> Option<(&str, &str, f64)> {
+    let (section, rest) = line.strip_prefix('[')?.split_once("], ")?;
+    let (name, value) = rest.rsplit_once(", ")?;
+    let value = value.trim().parse().ok().filter(|value: &f64| value.is_finite())?;
+    let is_bin = name.trim_start_matches('>').parse::<u64>().is_ok();
+    (!is_bin).then_some((section, name, value))
+}
+
+fn keys(run: &Run<'_>) -> Point {
+    let mut keys = Point::new();
+    let has = |word: &str| run.command.is_some_and(|command| command.split_whitespace().any(|other| other == word));
+    if let Some(command) = run.command {
+        let workload = option(command, "workload", Some('P'));
+        let file = workload.and_then(|path| path.rsplit(['/', '\\']).next());
+        put(&mut keys, "workload", file.map(plain));
+        put(
+            &mut keys,
+            "threads",
+            option(command, "threads", None).or_else(|| word_behind(command, "-threads")).map(plain),
+        );
+        put(&mut keys, "target", word_behind(command, "-target").map(plain));
+        for name in ["recordcount", "operationcount", "requestdistribution", "fieldcount", "fieldlength"] {
+            put(&mut keys, name, property(command, name).map(plain));
+        }
+    }
+    let is_load = has("-load") || (run.sections.contains_key("INSERT") && operations(run).len() == 1);
+    keys.insert("phase".to_owned(), Value::Text(if is_load { "load" } else { "run" }.to_owned()));
+    keys.insert("operations".to_owned(), Value::Text(mix(run)));
+    keys
+}
+
+fn word_behind<'a>(command: &'a str, option: &str) -> Option<&'a str> {
+    let mut words = command.split_whitespace();
+    words.by_ref().find(|word| *word == option)?;
+    words.next()
+}
+
+/// `-p recordcount=1000`.
+fn property<'a>(command: &'a str, name: &str) -> Option<&'a str> {
+    command.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Sections of operations, with how many there were.
+fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, f64)> {
+    let is_operation = |name: &str| !["OVERALL", "CLEANUP"].contains(&name) && !name.ends_with("-FAILED");
+    let counts = run.sections.iter().filter(|(name, _)| is_operation(name));
+    counts.filter_map(|(name, of)| Some((*name, *of.get("Operations")?))).collect()
+}
+
+/// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
+fn mix(run: &Run<'_>) -> String {
+    let mut shares = operations(run);
+    let all: f64 = shares.iter().map(|(_, count)| count).sum();
+    shares.sort_by_key(|(name, _)| *name);
+    let share = |count: f64| (20.0 * count / all.max(1.0)).round() * 5.0;
+    let shares: Vec<String> = shares.into_iter().map(|(name, count)| format!("{name} {} %", share(count))).collect();
+    shares.join(", ")
+}
+
+fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
+    let mut results = Vec::new();
+    let Some(overall) = run.sections.get("OVERALL") else { return results };
+    let failed_of = |name: &str, of: &BTreeMap<&str, f64>| {
+        let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && **name != "Return=OK");
+        let failed: f64 = by_return.map(|(_, count)| count).sum();
+        let section = run.sections.get(format!("{name}-FAILED").as_str()).and_then(|of| of.get("Operations"));
+        failed.max(section.copied().unwrap_or(0.0))
+    };
+    let of_operations: Vec<_> =
+        operations(run).into_iter().filter_map(|(name, _)| Some((name, run.sections.get(name)?))).collect();
+    let failed: f64 = of_operations.iter().map(|(name, of)| failed_of(name, of)).sum();
+    let ended: f64 = of_operations.iter().filter_map(|(_, of)| of.get("Operations")).sum();
+    let why = "YCSB printed no operations";
+    let mut figures = Figures::default();
+    figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
+    figures.rate("throughput", "operations/s", Role::Primary, overall.get("Throughput(ops/sec)").copied());
+    let mut whole = ImportedResult::new(system, "ycsb");
+    whole.keys = keys(run);
+    whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
+    whole.measurements = figures.measurements;
+    results.push(whole);
+    for (name, of) in of_operations {
+        let us = |id: &str| {
+            of.get(format!("{id}(us)").as_str())
+                .copied()
+                .or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
+        };
+        let mut figures = Figures::default();
+        let (failed, ended) = (failed_of(name, of), of.get("Operations").copied().unwrap_or(0.0));
+        figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
+        figures.response("mean", us("AverageLatency"));
+        figures.response("min", us("MinLatency"));
+        figures.response("max", us("MaxLatency"));
+        for (rank, id) in [
+            (50.0, "50thPercentileLatency"),
+            (95.0, "95thPercentileLatency"),
+            (99.0, "99thPercentileLatency"),
+            (99.9, "99.9PercentileLatency"),
+        ] {
+            figures.percentile(rank, us(id));
+        }
+        let mut result = ImportedResult::new(system, "ycsb operations");
+        result.keys = keys(run);
+        result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
+        result.measurements = figures.measurements;
+        results.push(result);
+    }
+    results
+}

@@ -1,0 +1,314 @@
+//! Wide tables: a column a metric, or a column a system. Which is which a user says by `--map`, and the error proposes it.
+
+use model::{Direction, Measurement, Point, Quantity, Reading, Role, Value};
+
+use super::{key_value, records, separator};
+use crate::imported::direction_of;
+use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
+use crate::text::{number, shortened};
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "wide",
+    about: "CSV with a column for each metric or each system, named by `--map`",
+    recognises: |text| {
+        let is_other = |reader: &&Reader| reader.name != "wide" && (reader.recognises)(text);
+        is_table(text) && !READERS.iter().copied().any(|reader| is_other(&reader))
+    },
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+/// What a column is: `--map COLUMN=MEANING`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    pub column: String,
+    pub meaning: Meaning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    System,
+    Benchmark,
+    Key,
+    Ignore,
+    Metric {
+        /// The system that the column is of, where it is of one.
+        system: Option<String>,
+        metric: String,
+        unit: String,
+        direction: Direction,
+    },
+}
+
+impl Mapping {
+    /// Reads `column=metric:unit:direction`, `column=system@metric:unit:direction`, or `column=` with `system`, `benchmark`,
+    /// `key` or `ignore`.
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn read(text: &str) -> Result<Mapping, FormatError> {
+        let wrong = || {
+            let error = FormatError::whole(format!("--map {}: this names no column and its meaning", shortened(text)));
+            error.with_hint("write --map 'COLUMN=METRIC:UNIT:DIRECTION', with `higher`, `lower` or `neither`; or COLUMN=key, =system, =benchmark, =ignore")
+        };
+        let (column, meaning) = text.rsplit_once('=').ok_or_else(wrong)?;
+        let meaning = match meaning.trim() {
+            "system" => Meaning::System,
+            "benchmark" => Meaning::Benchmark,
+            "key" => Meaning::Key,
+            "ignore" => Meaning::Ignore,
+            metric => {
+                let (system, metric) = match metric.split_once('@') {
+                    Some((system, metric)) => (Some(system.to_owned()), metric),
+                    None => (None, metric),
+                };
+                let mut parts = metric.split(':');
+                let (Some(metric), Some(unit), Some(direction), None) =
+                    (parts.next(), parts.next(), parts.next(), parts.next())
+                else {
+                    return Err(wrong());
+                };
+                let direction = match direction {
+                    "higher" => Direction::Higher,
+                    "lower" => Direction::Lower,
+                    "neither" => Direction::Neither,
+                    _ => return Err(wrong()),
+                };
+                Meaning::Metric { system, metric: metric.to_owned(), unit: unit.to_owned(), direction }
+            }
+        };
+        Ok(Mapping { column: column.trim().to_owned(), meaning })
+    }
+
+    fn words(&self) -> String {
+        let meaning = match &self.meaning {
+            Meaning::System => "system".to_owned(),
+            Meaning::Benchmark => "benchmark".to_owned(),
+            Meaning::Key => "key".to_owned(),
+            Meaning::Ignore => "ignore".to_owned(),
+            Meaning::Metric { system, metric, unit, direction } => {
+                let system = system.as_ref().map_or_else(String::new, |system| format!("{system}@"));
+                let direction = match direction {
+                    Direction::Higher => "higher",
+                    Direction::Lower => "lower",
+                    Direction::Neither => "neither",
+                };
+                format!("{system}{metric}:{unit}:{direction}")
+            }
+        };
+        format!("--map '{}={meaning}'", self.column.replace('\'', "'\\''"))
+    }
+}
+
+struct Wide {
+    heading: Vec<String>,
+    /// With their lines.
+    rows: Vec<(u64, Vec<String>)>,
+    has_decimal_comma: bool,
+}
+
+fn table(text: &str) -> Result<Wide, FormatError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let separator = separator(first);
+    let mut records = records(text, separator, &mut Vec::new())?.into_iter();
+    let fields = |record: super::Record| record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>();
+    let heading = records.next().map(fields).unwrap_or_default();
+    let rows = records.map(|record| (record.line, fields(record))).collect();
+    Ok(Wide { heading, rows, has_decimal_comma: separator == ';' })
+}
+
+/// Whether every line has as many fields as the heading, and a column holds numbers alone.
+fn is_table(text: &str) -> bool {
+    if text.trim_start().starts_with(['{', '[', '<']) {
+        return false;
+    }
+    let Ok(table) = table(text) else { return false };
+    let columns = table.heading.len();
+    columns > 1
+        && !table.rows.is_empty()
+        && table.rows.iter().all(|(_, row)| row.len() == columns)
+        && (0..columns).any(|column| table.is_numeric(column))
+}
+
+impl Wide {
+    fn figure(&self, text: &str) -> Option<f64> {
+        let text = text.trim().trim_end_matches('%').trim();
+        if self.has_decimal_comma && text.matches(',').count() == 1 {
+            return number(&text.replace(',', "."));
+        }
+        number(text).or_else(|| {
+            // `1,234,567.8`.
+            let whole = text.split('.').next().unwrap_or_default();
+            let mut groups = whole.split(',');
+            let first = groups.next()?;
+            let are_groups = (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+            are_groups.then(|| number(&text.replace(',', ""))).flatten()
+        })
+    }
+
+    /// Whether a column has figures and nothing else but gaps.
+    fn is_numeric(&self, column: usize) -> bool {
+        let cells = || self.rows.iter().filter_map(|(_, row)| row.get(column)).filter(|cell| !is_gap(cell));
+        cells().next().is_some() && cells().all(|cell| self.figure(cell).is_some())
+    }
+
+    /// What each column that nobody mapped is, as far as its name and cells tell.
+    fn guess(&self, column: usize) -> Meaning {
+        let name = &self.heading[column];
+        if !self.is_numeric(column) {
+            let is_system = SYSTEMS.contains(&name.trim().to_lowercase().as_str());
+            return if is_system { Meaning::System } else { Meaning::Key };
+        }
+        let (metric, unit) = metric_and_unit(name);
+        let lower = metric.to_lowercase();
+        if KEYS.iter().any(|key| lower == *key) {
+            return Meaning::Key;
+        }
+        let direction = direction_of(&metric, &unit).or(match Quantity::of(&unit) {
+            Quantity::Time => Some(Direction::Lower),
+            Quantity::Rate => Some(Direction::Higher),
+            _ => None,
+        });
+        // A name that says nothing of what is measured, beside others with the same unit, is that of a system.
+        let alike = (0..self.heading.len()).filter(|other| {
+            let (other, its) = metric_and_unit(&self.heading[*other]);
+            its == unit && !unit.is_empty() && direction_of(&other, "").is_none()
+        });
+        let system = (direction_of(&metric, "").is_none() && alike.count() > 1).then(|| metric.clone());
+        let metric = if system.is_some() { what_is_measured(&unit).to_owned() } else { metric };
+        Meaning::Metric { system, metric, unit, direction: direction.unwrap_or(Direction::Neither) }
+    }
+
+    fn proposal(&self, mapped: &[Mapping]) -> String {
+        let columns = 0..self.heading.len();
+        let open = columns.filter(|column| !mapped.iter().any(|known| known.column == self.heading[*column]));
+        let words =
+            open.map(|column| Mapping { column: self.heading[column].clone(), meaning: self.guess(column) }.words());
+        mapped.iter().map(Mapping::words).chain(words).collect::<Vec<_>>().join(" ")
+    }
+}
+
+const SYSTEMS: [&str; 9] = ["system", "server", "database", "db", "dbms", "engine", "host", "machine", "disk"];
+/// Columns of numbers that say what was run.
+const KEYS: [&str; 18] = [
+    "threads",
+    "thread",
+    "clients",
+    "client",
+    "connections",
+    "concurrency",
+    "scale",
+    "warehouses",
+    "depth",
+    "iodepth",
+    "qd",
+    "bs",
+    "size",
+    "rows",
+    "tables",
+    "jobs",
+    "numjobs",
+    "vus",
+];
+
+fn what_is_measured(unit: &str) -> &'static str {
+    if Quantity::of(unit) == Quantity::Time { "time" } else { "throughput" }
+}
+
+fn is_gap(cell: &str) -> bool {
+    ["", "n/a", "na", "-", "null", "nan"].contains(&cell.trim().to_lowercase().as_str())
+}
+
+/// `Latency (ms)`, `Latency [ms]`, `latency_ms`: what is measured, and its unit.
+fn metric_and_unit(heading: &str) -> (String, String) {
+    let heading = heading.trim();
+    for (open, close) in [('(', ')'), ('[', ']'), ('（', '）')] {
+        if let Some((name, unit)) = heading.strip_suffix(close).and_then(|rest| rest.rsplit_once(open)) {
+            return (name.trim().to_owned(), unit.trim().to_owned());
+        }
+    }
+    let is_unit = |unit: &str| ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit);
+    match heading.rsplit_once(['_', ' ']) {
+        Some((name, unit)) if is_unit(unit) && !name.is_empty() => (name.to_owned(), unit.to_owned()),
+        _ if heading.to_lowercase() == "tps" => (heading.to_owned(), "tx/s".to_owned()),
+        _ if heading.to_lowercase() == "qps" => (heading.to_owned(), "queries/s".to_owned()),
+        _ if heading.to_lowercase() == "iops" => (heading.to_owned(), "io/s".to_owned()),
+        _ => (heading.to_owned(), String::new()),
+    }
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let table = table(input.text)?;
+    let mapped = &input.options.mappings;
+    if let Some(unknown) = mapped.iter().find(|known| !table.heading.contains(&known.column)) {
+        let what = format!("--map: there is no column `{}`", shortened(&unknown.column));
+        return Err(FormatError::whole(what).with_hint(format!("the columns are {}", table.heading.join(", "))));
+    }
+    let meaning = |column: usize| {
+        let name = &table.heading[column];
+        let known = mapped.iter().find(|known| known.column == *name).map(|known| known.meaning.clone());
+        known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column)))
+    };
+    let meanings: Vec<Option<Meaning>> = (0..table.heading.len()).map(meaning).collect();
+    if meanings.iter().any(Option::is_none) {
+        let error = FormatError::whole("this is a wide table, and which column is which metric it does not say");
+        return Err(
+            error.with_hint(format!("say it, correcting what is guessed wrong here: {}", table.proposal(mapped)))
+        );
+    }
+    let meanings: Vec<Meaning> = meanings.into_iter().flatten().collect();
+    let mut imported = Imported::new(READER.name, input.source, ["the order of the measurements", "what failed"]);
+    for (line, row) in &table.rows {
+        if row.len() != table.heading.len() {
+            let what = format!("{} fields, the heading has {}", row.len(), table.heading.len());
+            return Err(FormatError::at(*line, what));
+        }
+        imported.results.extend(results(&table, (*line, row), &meanings, input)?);
+    }
+    Ok(imported.into())
+}
+
+fn results(
+    table: &Wide,
+    (line, row): (u64, &[String]),
+    meanings: &[Meaning],
+    input: &Input<'_>,
+) -> Result<Vec<ImportedResult>, FormatError> {
+    let (mut keys, mut system, mut benchmark) = (Point::new(), input.system.to_owned(), "imported".to_owned());
+    for ((name, cell), meaning) in table.heading.iter().zip(row).zip(meanings) {
+        match meaning {
+            Meaning::System => cell.clone_into(&mut system),
+            Meaning::Benchmark => cell.clone_into(&mut benchmark),
+            Meaning::Key => {
+                let value = if cell.is_empty() { Value::Text("(none)".to_owned()) } else { key_value(cell) };
+                keys.insert(name.clone(), value);
+            }
+            Meaning::Ignore | Meaning::Metric { .. } => {}
+        }
+    }
+    let mut results: Vec<ImportedResult> = Vec::new();
+    for ((name, cell), meaning) in table.heading.iter().zip(row).zip(meanings) {
+        let Meaning::Metric { system: own, metric, unit, direction } = meaning else { continue };
+        let reading = match table.figure(cell) {
+            Some(value) => Reading::Value(value),
+            None if is_gap(cell) => Reading::unavailable("the table says n/a"),
+            None => {
+                let what = format!("{}: this is no number, in the column `{}`", shortened(cell), shortened(name));
+                return Err(FormatError::at(line, what));
+            }
+        };
+        let measurement = Measurement::new(metric, unit, *direction, Role::Primary, reading);
+        let system = own.as_ref().unwrap_or(&system);
+        match results.iter_mut().find(|known| known.system == *system) {
+            Some(known) => known.measurements.push(measurement),
+            None => results.push(ImportedResult {
+                keys: keys.clone(),
+                measurements: vec![measurement],
+                ..ImportedResult::new(system, &benchmark)
+            }),
+        }
+    }
+    Ok(results)
+}

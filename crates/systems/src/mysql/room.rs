@@ -1,0 +1,266 @@
+//! What lies in étalon's database: its own things, whose names its marker table lists, and those of others.
+//!
+//! Étalon drops its own by name. What others put next to them, or built on them, stays and is named. Columns, indexes and
+//! constraints of a table are parts of it and go with it.
+
+use std::collections::BTreeSet;
+
+use super::SCHEMA;
+use super::dialect::{literal, quoted};
+use crate::mysql::lane::{AskError, Client};
+use crate::owner::{MARKER_TABLE, things_of_others};
+use load::error::{Failure, FailureKind};
+
+/// Of a name.
+const LONGEST: usize = 64;
+const NO_SUCH_COLUMN: u16 = 1054;
+
+/// Which things of the database are étalon's to drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those in the marker's list.
+    Names,
+    /// All: the server is étalon's own, or the user allows it.
+    Database,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Thing {
+    /// As `DROP` wants it: `TABLE`, `VIEW`, `PROCEDURE`.
+    kind: &'static str,
+    name: String,
+}
+
+impl Thing {
+    fn shown(&self) -> String {
+        format!("{} {SCHEMA}.{}", self.kind.to_lowercase(), self.name)
+    }
+
+    fn drop_statement(&self) -> String {
+        format!("DROP {} {SCHEMA}.{}", self.kind, quoted(&self.name))
+    }
+
+    fn is_named(&self, names: &BTreeSet<String>) -> bool {
+        names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
+    }
+}
+
+/// Something of others that needs one of étalon's tables, or would go with it.
+struct Dependent {
+    shown: String,
+    table: String,
+}
+
+pub(super) struct Room {
+    own: Vec<Thing>,
+    others: Vec<Thing>,
+    dependents: Vec<Dependent>,
+}
+
+/// Makes the marker.
+pub(super) fn mark(client: &mut Client, comment: &str) -> Result<(), AskError> {
+    client.execute(&format!("DROP TABLE IF EXISTS {SCHEMA}.{MARKER_TABLE}"))?;
+    client.execute(&format!(
+        "CREATE TABLE {SCHEMA}.{MARKER_TABLE} (name VARCHAR({LONGEST}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY) \
+         COMMENT = {}",
+        literal(comment)
+    ))
+}
+
+/// Notes what étalon is about to make, in place of what it had made.
+pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
+    client.execute("BEGIN")?;
+    client.execute(&format!("DELETE FROM {SCHEMA}.{MARKER_TABLE}"))?;
+    let values = names.iter().filter(|name| name.chars().count() <= LONGEST);
+    let values: Vec<String> = values.map(|name| format!("({})", literal(name))).collect();
+    if !values.is_empty() {
+        client.execute(&format!("INSERT INTO {SCHEMA}.{MARKER_TABLE} (name) VALUES {}", values.join(", ")))?;
+    }
+    client.execute("COMMIT")
+}
+
+/// Of the marker; one of an étalon that listed none is made again with a list.
+fn names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
+    match client.rows(&format!("SELECT name FROM {SCHEMA}.{MARKER_TABLE}")) {
+        Ok(rows) => Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
+        Err(AskError::Server(error)) if error.code == NO_SUCH_COLUMN => {
+            let comment = client.one(&format!(
+                "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
+                 '{MARKER_TABLE}'"
+            ))?;
+            mark(client, &comment).map(|()| BTreeSet::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Room {
+    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+        let names = names(client)?;
+        let is_own = |thing: &Thing| reach == Reach::Database || thing.is_named(&names);
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things(client)?.into_iter().partition(is_own);
+        let dependents = match reach {
+            Reach::Names => triggers(client, &own, &names)?,
+            Reach::Database => Vec::new(),
+        };
+        Ok(Room { own, others, dependents })
+    }
+
+    /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
+    pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
+        if self.dependents.is_empty() {
+            return Ok(());
+        }
+        let said = self.dependents.iter().map(|one| format!("{} depends on table {SCHEMA}.{}", one.shown, one.table));
+        let tried = format!("make étalon's tables in the database `{SCHEMA}` again");
+        Err(things_of_others(tried, said.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// Refuses names that are taken by others.
+    pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
+        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
+        Err(things_of_others(format!("make étalon's tables in the database `{SCHEMA}`"), cause))
+    }
+
+    /// Drops étalon's things but the tables that something of others needs. Returns whether any are left.
+    pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
+        let is_bound = |thing: &Thing| {
+            let needs = |one: &Dependent| one.table.eq_ignore_ascii_case(&thing.name);
+            thing.kind == "TABLE" && self.dependents.iter().any(needs)
+        };
+        let (bound, mut left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| is_bound(thing));
+        let refused = loop {
+            let (before, mut last) = (left.len(), None);
+            let mut stuck = Vec::new();
+            for thing in left {
+                match client.execute(&thing.drop_statement()) {
+                    Ok(()) => {}
+                    Err(error @ AskError::Server(_)) => {
+                        last = Some(error);
+                        stuck.push(thing);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            left = stuck;
+            match last {
+                None => return Ok(!bound.is_empty()),
+                Some(error) if left.len() == before => break error,
+                Some(_) => {}
+            }
+        };
+        let keys = foreign_keys(client, &self.own)?;
+        if keys.is_empty() && bound.is_empty() {
+            // Tables may refer to each other.
+            let tables: Vec<String> = left.iter().map(|thing| format!("{SCHEMA}.{}", quoted(&thing.name))).collect();
+            let dropped = client.execute(&format!("DROP TABLE {}", tables.join(", ")));
+            return dropped.map(|()| false).map_err(|_| refused);
+        }
+        self.dependents.extend(keys);
+        Ok(true)
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Views of others that read étalon's tables: they stay where these go.
+    pub(super) fn views_of_others(&self, client: &mut Client) -> Result<Vec<String>, AskError> {
+        let sql = format!(
+            "SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE view_definition LIKE \
+             '%`{SCHEMA}`.%'"
+        );
+        let is_own = |schema: &str, name: &str| schema == SCHEMA && self.own.iter().any(|thing| thing.name == name);
+        let mut views = Vec::new();
+        for row in client.rows(&sql)? {
+            let mut row = row.into_iter().map(Option::unwrap_or_default);
+            let mut next = || row.next().unwrap_or_default();
+            let (schema, name, definition) = (next(), next(), next());
+            let read =
+                self.own.iter().find(|thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name))));
+            if let Some(read) = read.filter(|_| !is_own(&schema, &name)) {
+                views.push(format!("view {schema}.{name}, which reads {}", read.shown()));
+            }
+        }
+        Ok(views)
+    }
+
+    /// What stays, after [`Room::clear`].
+    pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
+        let is_view = |shown: &str| views.iter().any(|view| view.starts_with(&format!("{shown}, ")));
+        let next_to_it = self.others.iter().map(Thing::shown).filter(|shown| !is_view(shown));
+        let bound =
+            self.dependents.iter().map(|one| format!("{}, which needs table {SCHEMA}.{}", one.shown, one.table));
+        let said: Vec<String> = next_to_it.chain(bound).chain(views.iter().cloned()).collect();
+        if said.is_empty() {
+            return Ok(());
+        }
+        let tried = format!("remove the database `{SCHEMA}`");
+        Err(Failure::new(FailureKind::NotOurs, tried, format!("what étalon did not make stays: {}", said.join("; "))))
+    }
+}
+
+fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+    let sql = format!(
+        "SELECT table_type, table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name <> \
+         '{MARKER_TABLE}' UNION ALL SELECT routine_type, routine_name FROM information_schema.routines WHERE routine_schema = \
+         '{SCHEMA}' UNION ALL SELECT 'EVENT', event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
+    );
+    let things = client.rows(&sql)?.into_iter().map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let kind = match row.next().unwrap_or_default().as_str() {
+            "VIEW" => "VIEW",
+            "SEQUENCE" => "SEQUENCE",
+            "PROCEDURE" => "PROCEDURE",
+            "FUNCTION" => "FUNCTION",
+            "PACKAGE" => "PACKAGE",
+            "PACKAGE BODY" => "PACKAGE BODY",
+            "EVENT" => "EVENT",
+            _ => "TABLE",
+        };
+        Thing { kind, name: row.next().unwrap_or_default() }
+    });
+    Ok(things.collect())
+}
+
+/// Foreign keys of others' tables on étalon's. The server looks into every table for them, so only a table that does not go is
+/// a reason to ask.
+fn foreign_keys(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
+    let sql = format!(
+        "SELECT DISTINCT table_schema, table_name, constraint_name, referenced_table_name FROM \
+         information_schema.key_column_usage WHERE referenced_table_schema = '{SCHEMA}'"
+    );
+    let mut keys = Vec::new();
+    for row in client.rows(&sql)? {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        let (schema, from, key, table) = (next(), next(), next(), next());
+        if is_table(own, &table) && !(schema == SCHEMA && is_table(own, &from)) {
+            keys.push(Dependent { shown: format!("foreign key {key} of table {schema}.{from}"), table });
+        }
+    }
+    Ok(keys)
+}
+
+/// Others' triggers on étalon's tables.
+fn triggers(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Result<Vec<Dependent>, AskError> {
+    let sql = format!(
+        "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE event_object_schema = '{SCHEMA}'"
+    );
+    let triggers = client.rows(&sql)?.into_iter().filter_map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let trigger = Thing { kind: "TRIGGER", name: row.next().unwrap_or_default() };
+        let table = row.next().unwrap_or_default();
+        let is_of_others = is_table(own, &table) && !trigger.is_named(names);
+        is_of_others.then(|| Dependent { shown: trigger.shown(), table })
+    });
+    Ok(triggers.collect())
+}
+
+fn is_table(own: &[Thing], name: &str) -> bool {
+    own.iter().any(|thing| thing.kind == "TABLE" && thing.name.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,108 @@
+//! What a session waits for, as another one of the same role sees it.
+
+use super::connect::Endpoint;
+use crate::postgres::lane::{AskError, Client};
+use crate::server::dialogue::{Aside, ServerWait, Waiting};
+use crate::server::refusal::Explain as _;
+
+/// State, type of the wait, its name, and the sessions that hold it up. <https://www.postgresql.org/docs/current/monitoring-stats.html>
+const LOOK: &str = "SELECT state, wait_event_type, wait_event, pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(pid), ', '), \
+                    pg_catalog.current_setting('synchronous_standby_names') FROM pg_catalog.pg_stat_activity WHERE pid = ";
+
+/// Of a session with this number of its process.
+pub(super) struct OtherSession {
+    pub(super) endpoint: Endpoint,
+    pub(super) session: u32,
+}
+
+impl OtherSession {
+    fn connect(&self, waiting: Waiting) -> Result<Client, String> {
+        let mut endpoint = self.endpoint.clone();
+        endpoint.waiting = waiting;
+        endpoint.try_modes("").map_err(|refusal| endpoint.explain_cause(&refusal))
+    }
+}
+
+impl Aside for OtherSession {
+    fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
+        let no_answer = |why: String| match &self.endpoint.pooler {
+            Some(pooler) => {
+                format!("a second session gets no answer either ({why}): are all sessions of {} in use?", pooler.name)
+            }
+            None => format!(
+                "a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?"
+            ),
+        };
+        let mut client = self.connect(waiting).map_err(no_answer)?;
+        if let Some(pooler) = &self.endpoint.pooler {
+            client.execute("SELECT 1").map_err(|error| no_answer(error.to_string()))?;
+            client.close();
+            let what = format!("a second session is answered, through {pooler}");
+            return Ok(ServerWait { what, is_work: false });
+        }
+        let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
+        client.close();
+        let text = |place: usize| rows.first().and_then(|row| row.get(place).cloned().flatten()).unwrap_or_default();
+        if rows.is_empty() {
+            let what = "the server has no such session: it has ended, or a pooler stands before the server".to_owned();
+            return Ok(ServerWait { what, is_work: false });
+        }
+        Ok(said(&text(0), &text(1), &text(2), &text(3), &text(4)))
+    }
+
+    fn end(&self, waiting: Waiting) {
+        if self.endpoint.pooler.is_some() {
+            return;
+        }
+        if let Ok(mut client) = self.connect(waiting) {
+            // The server does by itself what étalon does not get done.
+            let _ = end(&mut client, &[self.session]);
+            client.close();
+        }
+    }
+}
+
+/// <https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE>
+fn said(state: &str, kind: &str, event: &str, blockers: &str, standbys: &str) -> ServerWait {
+    let named = format!("{kind}: {event}");
+    let what = match (kind, event) {
+        ("IPC", "SyncRep") => format!(
+            "it waits for a synchronous standby to confirm a commit ({named}), as `synchronous_standby_names` = '{standbys}' wants"
+        ),
+        ("Lock", _) => format!("it waits for a lock ({named}) that session {blockers} holds"),
+        ("Client", "ClientRead") => {
+            format!("its session has not taken it up ({state}, {named}): is the session's process stopped?")
+        }
+        ("Client", _) => format!("its session waits for étalon ({named})"),
+        ("BufferPin" | "Extension", _) => format!("it waits ({named})"),
+        ("", _) => return ServerWait { what: format!("its session is {state}"), is_work: state != "idle" },
+        _ => return ServerWait { what: format!("its session is {state} ({named})"), is_work: true },
+    };
+    ServerWait { what, is_work: false }
+}
+
+/// Ends sessions of the same role with what they do.
+pub(super) fn end(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
+    let numbers = sessions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    client.execute(&format!(
+        "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity \
+         WHERE usename = current_user AND pid IN ({numbers})"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_from_work() {
+        let wait = said("active", "IPC", "SyncRep", "", "none_there");
+        assert!(!wait.is_work && wait.what.contains("`synchronous_standby_names` = 'none_there'"));
+        assert!(!said("active", "Lock", "relation", "77", "").is_work);
+        assert!(said("active", "Lock", "relation", "77", "").what.contains("session 77"));
+        assert!(!said("idle", "Client", "ClientRead", "", "").is_work);
+        for (kind, event) in [("", ""), ("IO", "DataFileExtend"), ("LWLock", "WALWrite"), ("IPC", "ParallelFinish")] {
+            assert!(said("active", kind, event, "", "").is_work, "{kind}");
+        }
+    }
+}

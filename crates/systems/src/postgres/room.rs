@@ -1,0 +1,300 @@
+//! What lies in étalon's schema: its own things, whose names the schema's comment lists, and those of others.
+//!
+//! Étalon drops its own by name and never with `CASCADE`. What others built on them, or put next to them, stays and is named.
+//! Columns, indexes, constraints and statistics of a table are parts of it and go with it.
+
+use std::collections::BTreeSet;
+
+use super::SCHEMA;
+use crate::owner::{MARKER, things_of_others};
+use crate::postgres::lane::{AskError, Client, literal};
+use crate::server::refusal::failure;
+use load::error::{Failure, FailureKind};
+
+/// Which things of the schema are étalon's to drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those in the comment's list.
+    Names,
+    /// All: the server is étalon's own, or the user allows it.
+    Schema,
+}
+
+/// Something with a name of its own in the schema.
+struct Thing {
+    /// As PostgreSQL names it: `table`, `materialized view`, `function`.
+    kind: String,
+    /// With schema and arguments, quoted.
+    identity: String,
+    class: String,
+    oid: String,
+}
+
+impl Thing {
+    fn shown(&self) -> String {
+        format!("{} {}", self.kind, self.identity)
+    }
+
+    /// Without schema, arguments and quotes.
+    fn name(&self) -> &str {
+        let name = self.identity.strip_prefix(SCHEMA).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&self.identity);
+        name.split('(').next().unwrap_or(name).trim_matches('"')
+    }
+
+    fn drop_statement(&self) -> String {
+        let kind = match self.kind.as_str() {
+            "composite type" => "type",
+            kind => kind,
+        };
+        format!("DROP {} {}", kind.to_uppercase(), self.identity)
+    }
+}
+
+/// Something of others that would go with one of étalon's things, or keeps it from going.
+struct Dependent {
+    shown: String,
+    /// The thing of étalon's that it needs.
+    on: String,
+    on_oid: String,
+}
+
+/// Things of étalon's and of others.
+pub(super) struct Room {
+    own: Vec<Thing>,
+    others: Vec<Thing>,
+    dependents: Vec<Dependent>,
+}
+
+/// The comment of a schema with these things of étalon's.
+pub(super) fn comment(names: &BTreeSet<String>) -> String {
+    // A name with a line's end is not étalon's.
+    let lines = names.iter().filter(|name| !name.contains('\n')).map(|name| format!("\n{name}"));
+    std::iter::once(MARKER.to_owned()).chain(lines).collect()
+}
+
+/// The names in a schema's comment.
+fn names_in(comment: &str) -> BTreeSet<String> {
+    if comment.starts_with(MARKER) { comment.lines().skip(1).map(str::to_owned).collect() } else { BTreeSet::new() }
+}
+
+/// Notes a further thing that étalon makes in the schema.
+pub(super) fn note(client: &mut Client, name: &str) -> Result<(), AskError> {
+    let mut names = names_in(&read_comment(client)?);
+    names.insert(name.to_owned());
+    write_comment(client, &names)
+}
+
+pub(super) fn write_comment(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
+    client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", literal(&comment(names))))
+}
+
+fn read_comment(client: &mut Client) -> Result<String, AskError> {
+    client.one(&format!(
+        "SELECT coalesce(pg_catalog.obj_description(pg_catalog.to_regnamespace('{SCHEMA}'), 'pg_namespace'), '')"
+    ))
+}
+
+/// Everything with a name of its own in the schema; members of extensions, types of tables and sequences of columns are not.
+const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::bigint FROM pg_catalog.pg_depend d, LATERAL \
+    pg_catalog.pg_identify_object(d.classid, d.objid, 0) i WHERE d.refclassid = 'pg_catalog.pg_namespace'::regclass AND \
+    d.refobjid = pg_catalog.to_regnamespace('etalon') AND d.deptype IN ('n', 'a') AND NOT EXISTS (SELECT FROM \
+    pg_catalog.pg_depend o WHERE o.classid = d.classid AND o.objid = d.objid AND (o.deptype IN ('e', 'i') OR o.deptype = 'a' AND \
+    o.refclassid = 'pg_catalog.pg_class'::regclass)) ORDER BY 1, 2";
+
+impl Room {
+    /// Looks at the schema. In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
+    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+        let names = names_in(&read_comment(client)?);
+        let things = things(client)?;
+        let is_own = |thing: &Thing| match reach {
+            Reach::Schema => true,
+            Reach::Names => names.iter().any(|name| name.eq_ignore_ascii_case(thing.name())),
+        };
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_own);
+        let tables: Vec<&str> =
+            own.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
+        if !tables.is_empty() {
+            client.execute(&format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", tables.join(", ")))?;
+        }
+        let dependents = dependents(client, &own, &names)?;
+        Ok(Room { own, others, dependents })
+    }
+
+    /// Refuses to go on where something of others needs étalon's things, which it has to make again.
+    pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
+        if self.dependents.is_empty() {
+            return Ok(());
+        }
+        let said: Vec<String> =
+            self.dependents.iter().map(|one| format!("{} depends on {}", one.shown, one.on)).collect();
+        Err(things_of_others(format!("make étalon's tables in the schema `{SCHEMA}` again"), said.join("; ")))
+    }
+
+    /// Refuses names that are taken by others.
+    pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
+        let is_taken = |thing: &&Thing| names.iter().any(|name| name.eq_ignore_ascii_case(thing.name()));
+        let taken: Vec<String> = self.others.iter().filter(is_taken).map(Thing::shown).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
+        Err(things_of_others(format!("make étalon's tables in the schema `{SCHEMA}`"), cause))
+    }
+
+    /// Drops étalon's things but those that something of others needs. Returns whether any are left.
+    pub(super) fn clear(&self, client: &mut Client) -> Result<bool, AskError> {
+        let is_free = |thing: &&Thing| !self.dependents.iter().any(|one| one.on_oid == thing.oid);
+        let mut left: Vec<&Thing> = self.own.iter().filter(is_free).collect();
+        let is_bound = left.len() < self.own.len();
+        let tables: Vec<&str> =
+            left.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
+        // Tables may refer to each other.
+        if tables.len() > 1 && attempt(client, &format!("DROP TABLE {}", tables.join(", ")))?.is_none() {
+            left.retain(|thing| thing.kind != "table");
+        }
+        loop {
+            let (before, mut last) = (left.len(), None);
+            let mut stuck = Vec::new();
+            for thing in left {
+                if let Some(error) = attempt(client, &thing.drop_statement())? {
+                    last = Some(error);
+                    stuck.push(thing);
+                }
+            }
+            left = stuck;
+            match last {
+                None => return Ok(is_bound),
+                // What is still needed may be needed by what others made in this moment, or by what stays because of it.
+                Some(_) if left.len() == before && is_bound => return Ok(true),
+                Some(error) if left.len() == before => return Err(error),
+                Some(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// What stays, after [`Room::clear`].
+    pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
+        let beside = self.others.iter().map(Thing::shown);
+        let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));
+        let said: Vec<String> = beside.chain(bound).collect();
+        if said.is_empty() {
+            return Ok(());
+        }
+        let tried = format!("remove the schema `{SCHEMA}`");
+        Err(Failure::new(
+            FailureKind::NotOurs,
+            tried,
+            format!("it stays with what étalon did not make: {}", said.join("; ")),
+        ))
+    }
+}
+
+/// Runs a statement that may fail in the middle of a transaction. `Some`: how the server refused it.
+fn attempt(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError> {
+    client.execute("SAVEPOINT etalon_drop")?;
+    match client.execute(sql) {
+        Ok(()) => client.execute("RELEASE SAVEPOINT etalon_drop").map(|()| None),
+        Err(error @ AskError::Server(_)) => client.execute("ROLLBACK TO SAVEPOINT etalon_drop").map(|()| Some(error)),
+        Err(error) => Err(error),
+    }
+}
+
+fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+    let things = client.rows(THINGS)?.into_iter().map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        Thing { kind: next(), identity: next(), class: next(), oid: next() }
+    });
+    Ok(things.collect())
+}
+
+/// What others built on these things, directly. A part of a thing is an index, a type of its rows, a default, a constraint of its
+/// own, a member of an extension, or a trigger whose name is étalon's.
+fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Result<Vec<Dependent>, AskError> {
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = |of: fn(&Thing) -> &str| own.iter().map(of).collect::<Vec<_>>().join(", ");
+    let (classes, oids) = (list(|thing| thing.class.as_str()), list(|thing| thing.oid.as_str()));
+    let names: Vec<String> = names.iter().map(|name| literal(&name.to_lowercase())).collect();
+    let names = if names.is_empty() { "NULL".to_owned() } else { names.join(", ") };
+    let sql = format!(
+        "WITH RECURSIVE part(own, classid, objid) AS (SELECT o, c, o FROM unnest(ARRAY[{classes}]::oid[], \
+         ARRAY[{oids}]::oid[]) AS t(c, o) UNION SELECT p.own, d.classid, d.objid FROM part p JOIN pg_catalog.pg_depend d ON \
+         d.refclassid = p.classid AND d.refobjid = p.objid WHERE d.deptype IN ('i', 'e', 'P', 'S') OR d.deptype = 'a' AND \
+         (d.classid IN ('pg_catalog.pg_attrdef'::regclass, 'pg_catalog.pg_statistic_ext'::regclass, \
+         'pg_catalog.pg_constraint'::regclass) OR d.classid = 'pg_catalog.pg_class'::regclass AND EXISTS (SELECT FROM \
+         pg_catalog.pg_class c WHERE c.oid = d.objid AND c.relkind IN ('i', 'I', 'S', 't'))) OR d.classid = \
+         'pg_catalog.pg_trigger'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.oid = d.objid AND \
+         lower(t.tgname) IN ({names})) OR d.classid = 'pg_catalog.pg_rewrite'::regclass AND EXISTS (SELECT FROM \
+         pg_catalog.pg_rewrite r WHERE r.oid = d.objid AND lower(r.rulename) IN ({names}))) \
+         SELECT DISTINCT i.type || ' ' || i.identity, o.type || ' ' || o.identity, p.own::bigint FROM part p JOIN \
+         pg_catalog.pg_depend d ON d.refclassid = p.classid AND d.refobjid = p.objid LEFT JOIN pg_catalog.pg_rewrite r ON \
+         d.classid = 'pg_catalog.pg_rewrite'::regclass AND r.oid = d.objid AND r.rulename = '_RETURN', LATERAL \
+         pg_catalog.pg_identify_object(CASE WHEN r.oid IS NULL THEN d.classid ELSE 'pg_catalog.pg_class'::regclass END, \
+         coalesce(r.ev_class, d.objid), CASE WHEN r.oid IS NULL THEN d.objsubid ELSE 0 END) i, LATERAL \
+         pg_catalog.pg_identify_object((SELECT s.classid FROM part s WHERE s.objid = p.own AND s.own = p.own LIMIT 1), p.own, \
+         0) o WHERE NOT EXISTS (SELECT FROM part q WHERE q.classid = d.classid AND q.objid = d.objid) ORDER BY 1, 2"
+    );
+    let dependents = client.rows(&sql)?.into_iter().map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        Dependent { shown: next(), on: next(), on_oid: next() }
+    });
+    Ok(dependents.collect())
+}
+
+/// Things in a database that étalon made for its tables, apart from étalon's own and from those that it was made with.
+pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+    let asked = |error: AskError| failure("look at what is in étalon's database", &error);
+    let names = names_in(&read_comment(client).map_err(asked)?);
+    let inside = things(client).map_err(asked)?.into_iter();
+    let inside = inside.filter(|thing| !names.iter().any(|name| name.eq_ignore_ascii_case(thing.name())));
+    let inside: Vec<String> = inside.map(|thing| thing.shown()).collect();
+    let outside = outside(client).map_err(asked)?.into_iter().filter(|thing| !known.contains(thing));
+    Ok(inside.into_iter().chain(outside).collect())
+}
+
+/// Things of users in a database, other than those in étalon's schema.
+pub(super) fn outside(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
+    // Numbers below 16,384 are those of the server's own things.
+    let sql = "SELECT DISTINCT i.type || ' ' || i.identity FROM (SELECT 'pg_catalog.pg_class'::regclass::oid, oid, relnamespace \
+        FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c') UNION ALL SELECT \
+        'pg_catalog.pg_proc'::regclass, oid, pronamespace FROM pg_catalog.pg_proc UNION ALL SELECT 'pg_catalog.pg_type'::regclass, \
+        oid, typnamespace FROM pg_catalog.pg_type WHERE typtype IN ('e', 'd', 'r') UNION ALL SELECT \
+        'pg_catalog.pg_namespace'::regclass, oid, oid FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_(temp|toast)' UNION ALL \
+        SELECT 'pg_catalog.pg_extension'::regclass, oid, 0 FROM pg_catalog.pg_extension UNION ALL SELECT \
+        'pg_catalog.pg_publication'::regclass, oid, 0 FROM pg_catalog.pg_publication UNION ALL SELECT \
+        'pg_catalog.pg_event_trigger'::regclass, oid, 0 FROM pg_catalog.pg_event_trigger) AS t(c, o, n), LATERAL \
+        pg_catalog.pg_identify_object(t.c, t.o, 0) i WHERE t.o >= 16384 AND t.n IS DISTINCT FROM \
+        pg_catalog.to_regnamespace('etalon')::oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = t.c AND \
+        e.objid = t.o AND e.deptype IN ('e', 'i')) ORDER BY 1";
+    let rows = client.rows(sql)?;
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_list_names_and_others_list_none() {
+        let names: BTreeSet<String> = ["a", "B c"].map(str::to_owned).into();
+        assert_eq!(names_in(&comment(&names)), names);
+        assert_eq!(names_in(MARKER), BTreeSet::new(), "of an étalon that listed none");
+        assert_eq!(names_in("mine\na"), BTreeSet::new());
+        let thing = |identity: &str| Thing {
+            kind: "function".to_owned(),
+            identity: identity.to_owned(),
+            class: String::new(),
+            oid: String::new(),
+        };
+        assert_eq!(thing("etalon.f(integer,text)").name(), "f");
+        assert_eq!(thing("etalon.\"F\"").name(), "F");
+        assert_eq!(thing("postgis").name(), "postgis");
+    }
+}

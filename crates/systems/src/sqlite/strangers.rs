@@ -1,0 +1,56 @@
+//! Tables and views that others put into a database file of étalon's: the file is then not étalon's alone, and stays.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::owner::MARKER_TABLE;
+
+/// Notes what étalon is about to make.
+pub(super) fn note(connection: &Connection, names: &BTreeSet<String>) -> rusqlite::Result<()> {
+    connection
+        .execute_batch(&format!("CREATE TABLE IF NOT EXISTS {MARKER_TABLE} (name TEXT PRIMARY KEY) WITHOUT ROWID"))?;
+    let mut insert = connection.prepare(&format!("INSERT OR IGNORE INTO {MARKER_TABLE} VALUES (?)"))?;
+    names.iter().try_for_each(|name| insert.execute([name]).map(|_| ()))
+}
+
+/// Notes everything that is there, such as an extension's tables that étalon has just had made.
+pub(super) fn note_all(connection: &Connection) -> rusqlite::Result<()> {
+    note(connection, &BTreeSet::new())?;
+    connection.execute_batch(&format!("INSERT OR IGNORE INTO {MARKER_TABLE} SELECT name FROM sqlite_schema"))
+}
+
+/// Tables and views that étalon did not note. Empty, too, where the file cannot be read: then it is half of one that étalon made,
+/// or encrypted by a key that only étalon had.
+pub(super) fn find(path: &Path) -> Vec<String> {
+    Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+        .and_then(|connection| find_in(&connection))
+        .unwrap_or_default()
+}
+
+fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let rows = |sql: &str| -> rusqlite::Result<Vec<(String, String)>> {
+        connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let found = rows(&format!(
+        "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> \
+         '{MARKER_TABLE}' ORDER BY name"
+    ))?;
+    let is_marked = connection.query_row(
+        &format!("SELECT count(*) FROM sqlite_schema WHERE name = '{MARKER_TABLE}'"),
+        [],
+        |row| row.get::<_, i64>(0),
+    )?;
+    let own = if is_marked == 0 { Vec::new() } else { rows(&format!("SELECT name, name FROM {MARKER_TABLE}"))? };
+    let is_own = |name: &str| {
+        // A spatial index is a few tables, named after the one that it is of.
+        let table = name.strip_prefix("idx_").unwrap_or(name);
+        own.iter().any(|(known, _)| {
+            name.eq_ignore_ascii_case(known)
+                || (table.len() < name.len()
+                    && table.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('_')))
+        })
+    };
+    Ok(found.into_iter().filter(|(_, name)| !is_own(name)).map(|(kind, name)| format!("{kind} {name}")).collect())
+}

@@ -1,0 +1,60 @@
+//! What a session waits for, as another one of the same login sees it.
+
+use super::connect::Endpoint;
+use crate::server::dialogue::{Aside, ServerWait, Waiting};
+use crate::server::refusal::Explain as _;
+
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>
+const LOOK: &str =
+    "SELECT status, ISNULL(wait_type, ''), blocking_session_id FROM sys.dm_exec_requests WHERE session_id = ";
+
+/// Of a session with this number.
+pub(super) struct OtherSession {
+    pub(super) endpoint: Endpoint,
+    pub(super) session: u16,
+}
+
+impl Aside for OtherSession {
+    fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
+        let no_answer = |why: String| format!("a second session gets no answer either ({why}): is the server stopped?");
+        let mut endpoint = self.endpoint.clone();
+        endpoint.waiting = waiting;
+        let client = endpoint.try_connect();
+        let mut client = client.map_err(|refusal| no_answer(endpoint.explain_cause(&refusal)))?;
+        let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| error.to_string())?;
+        client.close();
+        let text = |place: usize| rows.first().and_then(|row| row.get(place).cloned().flatten()).unwrap_or_default();
+        if rows.is_empty() {
+            // Without VIEW SERVER STATE a login sees its own session alone.
+            return Err("the login sees no other sessions, or the session has not taken the question up".to_owned());
+        }
+        Ok(said(&text(0), &text(1), &text(2)))
+    }
+
+    /// The server ends what a session does that has lost its client.
+    fn end(&self, _waiting: Waiting) {}
+}
+
+fn said(status: &str, wait: &str, blocker: &str) -> ServerWait {
+    let is_blocked = !matches!(blocker, "" | "0");
+    let what = match (is_blocked, wait) {
+        (true, _) => format!("it waits for session {blocker} ({wait})"),
+        (false, "") => format!("its session is {status}"),
+        (false, _) => format!("its session is {status} ({wait})"),
+    };
+    let waits = ["LCK_", "HADR_SYNC_COMMIT", "RESOURCE_SEMAPHORE", "THREADPOOL", "WAITFOR"];
+    ServerWait { what, is_work: !is_blocked && !waits.iter().any(|kind| wait.starts_with(kind)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_from_work() {
+        assert!(said("running", "", "0").is_work && said("suspended", "PAGEIOLATCH_SH", "0").is_work);
+        let blocked = said("suspended", "LCK_M_X", "57");
+        assert_eq!((blocked.what.as_str(), blocked.is_work), ("it waits for session 57 (LCK_M_X)", false));
+        assert!(!said("suspended", "HADR_SYNC_COMMIT", "0").is_work);
+    }
+}
