@@ -1,5 +1,7 @@
 //! Every reader of the registry: recognised by itself, its figures, its cases, what is foreign to it.
 
+#![cfg(test)]
+
 use formats::reader::READERS;
 use formats::recognise::{Text, read};
 use formats::{Imported, ImportedResult, Options};

@@ -220,10 +220,10 @@ fn each_change(a: &str, b: &str, changes: Vec<Change<'_>>) {
     let count = changes.len();
     for (kind, mut change, texts) in changes {
         let told = changed(&Scene::new(), a, b, &mut change);
-        println!("{kind}: no verdict");
+        eprintln!("{kind}: no verdict");
         assert_told(&told, texts);
     }
-    println!("{count} kinds of change, 0 verdicts");
+    eprintln!("{count} kinds of change, 0 verdicts");
 }
 
 #[test]

@@ -195,7 +195,6 @@ impl Drop for Busy {
 }
 
 /// A process is named by whoever starts it.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_process_name_commands_no_terminal() {
     let scene = Scene::new();

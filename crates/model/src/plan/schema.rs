@@ -107,11 +107,6 @@ fn system(catalog: &Catalog) -> Json {
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
     let escaped = schemes.join("|").replace('.', r"\.").replace('+', r"\+");
     let startable: Vec<&EngineSpec> = public().filter(|e| !e.private_servers.is_empty()).collect();
-    let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
-    let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
-    let specs = || startable.iter().flat_map(|engine| engine.poolers);
-    let poolers: Vec<&str> = specs().map(|pooler| pooler.name).collect();
-    let modes: Vec<&str> = specs().flat_map(|pooler| pooler.modes.iter().copied()).collect();
     json!({
         "description": "A system: a database that runs already, a server or a volume that étalon makes and removes, a folder.",
         "type": "object",
@@ -123,48 +118,7 @@ fn system(catalog: &Catalog) -> Json {
                 "type": "string",
                 "pattern": format!("^({ENV_PREFIX}[^=\\s]+$|({escaped}):)"),
             },
-            "server": {
-                "description": "A server that étalon initialises, starts and removes itself.",
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["engine"],
-                "properties": {
-                    "engine": { "description": about.join("\n"), "type": "string", "enum": engines },
-                    "version": {
-                        "description": "The release to start, as in `\"18\"`, where several are installed; without it the one on PATH, \
-                                        else the newest.",
-                        "type": "string", "pattern": RELEASE_PATTERN,
-                    },
-                    "bin_dir": {
-                        "description": "Folder of the server's programs; found by itself when absent.",
-                        "type": "string",
-                    },
-                    "folder": {
-                        "description": "A folder that is there, on the disk where the server is to have its data; /var/tmp when absent.",
-                        "type": "string",
-                    },
-                    "connect": words("The path from client to server.", &CONNECTS, "socket"),
-                    "pooler": {
-                        "description": "A pooler that étalon starts in front of the server; all clients go through it.",
-                        "type": "string", "enum": poolers,
-                    },
-                    "pool_mode": {
-                        "description": "How the pooler lends the server's sessions to clients: each for a transaction, or for as long as \
-                                        a client stays.",
-                        "type": "string", "enum": modes,
-                    },
-                    "pool_size": {
-                        "description": "How many sessions the pooler has at most. When absent: 20, and in mode `session` ten fewer than \
-                                        `max_connections`.",
-                        "type": "integer", "minimum": 1, "maximum": MOST_POOLED,
-                    },
-                    "optional": {
-                        "description": "Whether the system is left out where the server's programs are not installed.",
-                        "type": "boolean",
-                        "default": false,
-                    },
-                },
-            },
+            "server": server(&startable),
             "volume": volume(),
             "host": {
                 "description": "The agent on whose host the system is: it is opened, asked and, without `clients_on`, loaded there.",
@@ -184,6 +138,56 @@ fn system(catalog: &Catalog) -> Json {
             "settings": {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",
+            },
+        },
+    })
+}
+
+fn server(startable: &[&EngineSpec]) -> Json {
+    let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
+    let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
+    let specs = || startable.iter().flat_map(|engine| engine.poolers);
+    let poolers: Vec<&str> = specs().map(|pooler| pooler.name).collect();
+    let modes: Vec<&str> = specs().flat_map(|pooler| pooler.modes.iter().copied()).collect();
+    json!({
+        "description": "A server that étalon initialises, starts and removes itself.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["engine"],
+        "properties": {
+            "engine": { "description": about.join("\n"), "type": "string", "enum": engines },
+            "version": {
+                "description": "The release to start, as in `\"18\"`, where several are installed; without it the one on PATH, \
+                                else the newest.",
+                "type": "string", "pattern": RELEASE_PATTERN,
+            },
+            "bin_dir": {
+                "description": "Folder of the server's programs; found by itself when absent.",
+                "type": "string",
+            },
+            "folder": {
+                "description": "A folder that is there, on the disk where the server is to have its data; /var/tmp when absent.",
+                "type": "string",
+            },
+            "connect": words("The path from client to server.", &CONNECTS, "socket"),
+            "pooler": {
+                "description": "A pooler that étalon starts in front of the server; all clients go through it.",
+                "type": "string", "enum": poolers,
+            },
+            "pool_mode": {
+                "description": "How the pooler lends the server's sessions to clients: each for a transaction, or for as long as \
+                                a client stays.",
+                "type": "string", "enum": modes,
+            },
+            "pool_size": {
+                "description": "How many sessions the pooler has at most. When absent: 20, and in mode `session` ten fewer than \
+                                `max_connections`.",
+                "type": "integer", "minimum": 1, "maximum": MOST_POOLED,
+            },
+            "optional": {
+                "description": "Whether the system is left out where the server's programs are not installed.",
+                "type": "boolean",
+                "default": false,
             },
         },
     })

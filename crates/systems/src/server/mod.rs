@@ -5,6 +5,7 @@ pub(crate) mod control;
 pub(crate) mod copies;
 pub(crate) mod counted;
 pub mod dialogue;
+pub(crate) mod no_recipe;
 pub(crate) mod parts;
 pub(crate) mod private;
 pub(crate) mod refusal;

@@ -1,10 +1,8 @@
 //! Common parts of private servers: folders and process.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -614,38 +612,6 @@ impl<R: Recipe> Private<R> {
         self.recipe.dismiss()?;
         let patience = if self.interrupt.load(Ordering::Relaxed) { LAST_PATIENCE } else { STOP_PATIENCE };
         self.running.remove(self.recipe.habits().end, patience)
-    }
-}
-
-/// Of an engine whose servers étalon does not start.
-pub(crate) struct NoRecipe<E>(Infallible, PhantomData<E>);
-
-impl<E: Send + 'static> Recipe for NoRecipe<E> {
-    type Endpoint = E;
-
-    fn start(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
-        let cause = "étalon does not start servers of this engine";
-        Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
-    }
-
-    fn habits(&self) -> Habits {
-        match self.0 {}
-    }
-
-    fn try_login(&self, _endpoint: &E) -> Result<(), Failure> {
-        match self.0 {}
-    }
-
-    fn strays(&self, _endpoint: &E, _data: &Path, _arguments: &[OsString]) -> Result<Vec<String>, Failure> {
-        match self.0 {}
-    }
-
-    fn explain_log(&self, _log: &str) -> Failure {
-        match self.0 {}
-    }
-
-    fn add_facts(&self, _facts: &mut Facts) {
-        match self.0 {}
     }
 }
 

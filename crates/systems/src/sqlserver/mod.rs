@@ -29,7 +29,7 @@ use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
 use crate::server::counted::CountsQuery;
-use crate::server::private::NoRecipe;
+use crate::server::no_recipe::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
 use crate::server::{self, dialogue};
 use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};

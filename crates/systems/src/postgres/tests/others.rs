@@ -183,10 +183,10 @@ fn a_claim_that_another_took_ends_the_run() {
         });
         thread::sleep(Duration::from_secs(1));
         rival.execute(&take).unwrap();
-        server.run(&format!(
+        server.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = \
-             1702125932 AND objid <> 1 AND database = (SELECT oid FROM pg_database WHERE datname = 'shop')"
-        ));
+             1702125932 AND objid <> 1 AND database = (SELECT oid FROM pg_database WHERE datname = 'shop')",
+        );
         let started = Instant::now();
         let ended = run.join().unwrap();
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());

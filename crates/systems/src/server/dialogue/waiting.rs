@@ -277,7 +277,10 @@ mod tests {
         }
     }
 
-    fn vigil(is_work: bool) -> (Vigil, Arc<Mutex<Vec<String>>>, Arc<Mutex<u32>>) {
+    /// The notices that were told.
+    type Told = Arc<Mutex<Vec<String>>>;
+
+    fn vigil(is_work: bool) -> (Vigil, Told, Arc<Mutex<u32>>) {
         let (told, ends) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
         let hears = Arc::clone(&told);
         let notices = Notices::new(move |notice| hears.lock().unwrap().push(notice.text().to_owned()));
