@@ -516,6 +516,16 @@ fn measure_anew(rules: &Rules) -> &'static str {
     }
 }
 
+fn fix_failures(reason: &str) -> String {
+    let advice = "fix what failed, then measure anew: longer or more runs do not help";
+    if reason.is_empty() {
+        return advice.to_owned();
+    }
+    let is_lost = lost_to_others(reason);
+    let tries = if is_lost { "; what loses against others is tried until it succeeds by `max_tries = 0`" } else { "" };
+    format!("{advice} ({reason}){tries}")
+}
+
 fn text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
         Remedy::MoreRounds(rounds) => more_rounds(*rounds, rules),
@@ -570,17 +580,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
                                 past the caches (`cache = \"none\"`)"
                 .to_owned()
         }
-        Remedy::MendFailures { reason } if reason.is_empty() => {
-            "fix what failed, then measure anew: longer or more runs do not help".to_owned()
-        }
-        Remedy::MendFailures { reason } => {
-            let tries = if lost_to_others(reason) {
-                "; what loses against others is tried until it succeeds by `max_tries = 0`"
-            } else {
-                ""
-            };
-            format!("fix what failed, then measure anew: longer or more runs do not help ({reason}){tries}")
-        }
+        Remedy::MendFailures { reason } => fix_failures(reason),
         Remedy::OtherLoad { reason } => format!(
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"

@@ -202,14 +202,16 @@ impl Warning {
             Warning::DifferentRows { found, allowed } => {
                 format!("{}: compared all the same, because {}", found.text(), allowed.words())
             }
-            Warning::SameServer { detectable } => {
-                let found = detectable.map(|share| {
-                    format!("; {} is the smallest difference that so many rounds find", percent(share, Script::Plain))
-                });
-                format!("A and B are one server (A/A){}", found.unwrap_or_default())
-            }
+            Warning::SameServer { detectable } => same_server(*detectable),
         }
     }
+}
+
+fn same_server(detectable: Option<f64>) -> String {
+    let found = detectable.map(|share| {
+        format!("; {} is the smallest difference that so many rounds find", percent(share, Script::Plain))
+    });
+    format!("A and B are one server (A/A){}", found.unwrap_or_default())
 }
 
 /// With what holds for skewed differences, too, where that says something.
