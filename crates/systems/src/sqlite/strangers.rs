@@ -7,6 +7,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::owner::MARKER_TABLE;
 
+/// SpatiaLite's table of coordinate systems. It makes others next to it, named after it, when it first needs them.
+const COORDINATE_SYSTEMS: &str = "spatial_ref_sys";
+
 /// Notes what étalon is about to make.
 pub(super) fn note(connection: &Connection, names: &BTreeSet<String>) -> rusqlite::Result<()> {
     connection
@@ -48,7 +51,7 @@ fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         let table = name.strip_prefix("idx_").unwrap_or(name);
         own.iter().any(|(known, _)| {
             name.eq_ignore_ascii_case(known)
-                || (table.len() < name.len()
+                || ((table.len() < name.len() || known == COORDINATE_SYSTEMS)
                     && table.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('_')))
         })
     };
