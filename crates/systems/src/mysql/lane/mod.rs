@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(own_words("END"), "COMMIT");
         assert_eq!(own_words(" end\n"), "COMMIT");
         assert_eq!(own_words("begin transaction"), "START TRANSACTION");
-        assert_eq!(own_words("BEGIN"), "BEGIN");
+        assert_eq!(own_words("BEGIN"), "START TRANSACTION");
         assert_eq!(own_words("SELECT 'end'"), "SELECT 'end'");
     }
 }

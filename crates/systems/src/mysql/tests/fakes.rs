@@ -77,10 +77,10 @@ fn what_is_not_prepared_travels_as_text() {
         let _ = let_in(&mut stream);
         while let Ok(count @ 5..) = stream.read(&mut buffer) {
             let answer = match &buffer[4..count] {
-                [0x16, b'B', ..] => REFUSAL.to_vec(),
+                [0x16, b'B' | b'S', ..] => REFUSAL.to_vec(),
                 // Statement 1, without columns or parameters.
                 [0x16, ..] => vec![0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-                b"\x03BEGIN" => vec![0, 0, 0, 3, 0, 0, 0],
+                b"\x03START TRANSACTION" => vec![0, 0, 0, 3, 0, 0, 0],
                 [0x17, 1, 0, 0, 0, ..] => OK.to_vec(),
                 other => panic!("{other:?}"),
             };
@@ -135,7 +135,7 @@ fn what_one_client_waits_for_delays_no_other() {
         let mut buffer = [0; 4096];
         while let Ok(count @ 5..) = stream.read(&mut buffer) {
             let answer = match &buffer[4..count] {
-                b"\x03BEGIN" => IN_TRANSACTION,
+                b"\x03START TRANSACTION" => IN_TRANSACTION,
                 b"\x03FAIL" => b"\xff\xbd\x04#40001Deadlock",
                 b"\x03ROLLBACK" if !reaches(&progress, 5) => return,
                 b"\x01" => return,
