@@ -50,6 +50,13 @@ pub fn sealed(mut text: String, comment: Comment) -> String {
     text
 }
 
+/// Cuts the line off that says that étalon wrote the text.
+pub fn without_seal(text: &str) -> &str {
+    let lines = text.strip_suffix('\n').unwrap_or(text);
+    let last = lines.rfind('\n').map_or(0, |at| at + 1);
+    if lines[last..].contains(SEAL) { &text[..last] } else { text }
+}
+
 fn is_sealed(bytes: &[u8]) -> bool {
     let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -127,6 +134,8 @@ mod tests {
                 assert!(!is_sealed(format!("my note\n{written}").as_bytes()));
             }
         }
+        assert_eq!(without_seal(&sealed("a\nb\n".to_owned(), Comment::Hash)), "a\nb\n");
+        assert_eq!(without_seal("a\nb"), "a\nb");
         assert!(!is_sealed(b"") && !is_sealed("étalon wrote this file, sha256 0\n".as_bytes()));
     }
 }

@@ -298,7 +298,14 @@ fn disks_whose_files_differ_in_size_have_no_verdict() {
     let scene = Scene::new();
     for (folder, kib) in [("small", 1_024), ("large", 8_192)] {
         std::fs::create_dir(scene.path().join(folder)).unwrap();
-        std::fs::write(scene.path().join(folder).join("x.dat"), vec![b'x'; kib << 10]).unwrap();
+        // A file that could be compressed is not measured.
+        let mut bits = 1_u64;
+        let words = std::iter::repeat_with(|| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 32) as u32
+        });
+        let bytes: Vec<u8> = words.take(kib << 8).flat_map(u32::to_le_bytes).collect();
+        std::fs::write(scene.path().join(folder).join("x.dat"), bytes).unwrap();
     }
     let plan = |span: &str| {
         format!(

@@ -137,7 +137,7 @@ fn circumstances(scene: &Scene, store: &str) -> Value {
         run.remove("run");
         run.remove("position");
     }
-    let of_import = |note: &Value| note["kind"] == "debug-build";
+    let of_import = |note: &Value| note["kind"] == "debug-build" || note["kind"] == "source";
     let notes: Vec<Value> =
         document["notes"].as_array().unwrap().iter().filter(|note| !of_import(note)).cloned().collect();
     let experiment = &document["experiment"];

@@ -13,6 +13,7 @@ use report::number::count;
 use super::inputs::{Input, Kind, NamedBy, files_below, systems_below};
 use super::{in_file, show_strange, unreadable};
 use crate::error::CliError;
+use crate::output;
 use crate::printer::Printer;
 
 /// Bytes of a file that show whether it is a log.
@@ -190,7 +191,7 @@ impl<'a> Reading<'a> {
             Err(error) => return Err(error),
         };
         let asked = Text {
-            text: &text,
+            text: output::without_seal(&text),
             source: &source,
             system: &leaf.system,
             is_named: leaf.named_by == NamedBy::User,
