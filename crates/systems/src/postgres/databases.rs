@@ -201,7 +201,7 @@ impl Copies for Databases {
     }
 
     fn ask_for_life(&self) -> Result<(), Failure> {
-        self.ask(|client| client.execute("SELECT 1").map_err(|error| failure("ask the server", &error)))
+        self.ask(|client| refuse_standby(client, &self.endpoint))
     }
 
     fn loss(&self) -> Option<Failure> {

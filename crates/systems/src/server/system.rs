@@ -654,10 +654,10 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn revive(&self) -> Result<(), Failure> {
         if self.private.is_none() {
-            match &self.copies {
-                Some(copies) => copies.ask_for_life()?,
-                None => self.counters().map(|_| ())?,
+            if let Some(copies) = &self.copies {
+                return copies.ask_for_life();
             }
+            self.counters()?;
             // One that was promoted answers before it can be written to.
             return match self.makes {
                 true => self.ask(|client| S::refuse_standby(client, &self.endpoint)),

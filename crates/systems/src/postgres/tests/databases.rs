@@ -65,8 +65,10 @@ fn tables_come_back_and_nothing_stays() {
     let (server, url) = server_and_url();
     for reset in [Reset::Restore, Reset::Clone] {
         let system = opened(&url, reset).unwrap();
-        let (mut data, few) = (pgbench_tables(1), small());
-        data.later.push("more".to_owned());
+        let (mut data, mut few) = (pgbench_tables(1), small());
+        for made in [&mut data, &mut few] {
+            made.later.push("more".to_owned());
+        }
         println!("{}", System::reset(&system, &data).unwrap());
         assert!(System::reset(&system, &data).unwrap().starts_with(&reset.to_string()));
         for round in 0..2 {
