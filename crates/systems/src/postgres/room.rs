@@ -213,7 +213,7 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 }
 
 /// What others built on these things, directly. A part of a thing is an index, a type of its rows, a default, a constraint of its
-/// own, a member of an extension, or a trigger whose name is étalon's.
+/// own, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
 fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());
@@ -225,7 +225,10 @@ fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> R
     let sql = format!(
         "WITH RECURSIVE part(own, classid, objid) AS (SELECT o, c, o FROM unnest(ARRAY[{classes}]::oid[], \
          ARRAY[{oids}]::oid[]) AS t(c, o) UNION SELECT p.own, d.classid, d.objid FROM part p JOIN pg_catalog.pg_depend d ON \
-         d.refclassid = p.classid AND d.refobjid = p.objid WHERE d.deptype IN ('i', 'e', 'P', 'S') OR d.deptype = 'a' AND \
+         d.refclassid = p.classid AND d.refobjid = p.objid WHERE d.deptype IN ('i', 'e', 'P', 'S') OR d.classid IN \
+         ('pg_catalog.pg_amop'::regclass, 'pg_catalog.pg_amproc'::regclass) OR d.deptype = 'a' AND d.classid = \
+         'pg_catalog.pg_rewrite'::regclass AND EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = p.classid AND \
+         e.objid = p.objid AND e.deptype = 'e') OR d.deptype = 'a' AND \
          (d.classid IN ('pg_catalog.pg_attrdef'::regclass, 'pg_catalog.pg_statistic_ext'::regclass, \
          'pg_catalog.pg_constraint'::regclass) OR d.classid = 'pg_catalog.pg_class'::regclass AND EXISTS (SELECT FROM \
          pg_catalog.pg_class c WHERE c.oid = d.objid AND c.relkind IN ('i', 'I', 'S', 't'))) OR d.classid = \
