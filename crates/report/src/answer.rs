@@ -2,14 +2,15 @@
 //!
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::CAPACITY;
 use model::{MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, SideLetter, Table, Warning,
+    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Side, SideLetter, Table,
+    Warning,
 };
 use crate::number::{RowUnit, Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
@@ -58,23 +59,34 @@ const NAMED_CASES: usize = 2;
 
 /// What each of two sides ran, where no case has runs of both.
 fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
-    let first = set.one_sided.first()?;
-    if !set.tables.iter().all(|table| table.rows.is_empty()) {
-        return None;
+    let has_run = |side: &Side| !side.runs.is_empty() || !side.unavailable.is_empty();
+    let (mut of_a, mut of_b, mut sides) = (BTreeSet::new(), BTreeSet::new(), None);
+    for case in &set.one_sided {
+        let of_side = if case.lacks == SideLetter::B { &mut of_a } else { &mut of_b };
+        of_side.insert(case.name.clone());
+        sides = sides.or(Some((&case.a, &case.b)));
     }
-    let cases_of = |lacks: SideLetter| -> Vec<&str> {
-        let of_pair = set.one_sided.iter().filter(|case| (&case.a, &case.b) == (&first.a, &first.b));
-        of_pair.filter(|case| case.lacks == lacks).map(|case| case.name.as_str()).collect()
-    };
-    let (of_a, of_b) = (cases_of(SideLetter::B), cases_of(SideLetter::A));
-    let ran = |side: &str, cases: &[&str]| {
+    for row in set.rows() {
+        let of_side = match (has_run(&row.a), has_run(&row.b)) {
+            (true, true) => return None,
+            (true, false) => &mut of_a,
+            (false, true) => &mut of_b,
+            (false, false) => continue,
+        };
+        of_side.insert(format!("{}, {}", row.benchmark, row.case_label()));
+        sides = sides.or(Some((&row.a.label, &row.b.label)));
+    }
+    let ran = |side: &str, cases: &BTreeSet<String>| {
         let named: Vec<String> = cases.iter().take(NAMED_CASES).map(|case| clipped(&clean(case), 2 * NAME)).collect();
         let more = cases.len().saturating_sub(NAMED_CASES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("{} ran {}{more}", clipped(&clean(side), NAME), named.join(" and "))
     };
-    (!of_a.is_empty() && !of_b.is_empty())
-        .then(|| format!("Nothing is in common: {}, {}.", ran(&first.a, &of_a), ran(&first.b, &of_b)))
+    let (a, b) = sides?;
+    if of_a.is_empty() || of_b.is_empty() {
+        return None;
+    }
+    Some(format!("Nothing is in common: {}, {}.", ran(a, &of_a), ran(b, &of_b)))
 }
 
 fn fits(text: &str) -> bool {
