@@ -126,7 +126,7 @@ fn things_in_etalons_database_stay_and_are_named() {
     }
     drop(system);
     // Of an étalon that was killed, too.
-    let failure = opened(&url, Reset::Restore).err().unwrap();
+    let failure = opened(&url, Reset::Restore).and_then(|system| system.prepare(&data).map(|_| ())).err().unwrap();
     assert!(failure.cause.contains("table public.notes"), "{failure}");
     run("DROP TABLE public.notes; DROP SCHEMA shop");
     let system = opened(&url, Reset::Restore).unwrap();
