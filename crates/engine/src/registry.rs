@@ -176,7 +176,7 @@ impl Registry {
         engine.needs(&system)
     }
 
-    /// Whether the system's URL can be read, without connecting; one that the environment does not hold yet is read by `run`.
+    /// Reads the system's URL without connecting; one that the environment does not hold yet is read by `run`.
     ///
     /// # Errors
     /// It cannot.

@@ -172,7 +172,7 @@ pub trait Engine: Sync {
     /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
-    /// Whether the system's URL can be read, without connecting.
+    /// Reads the system's URL without connecting.
     ///
     /// # Errors
     /// It cannot, or what the environment adds to it.
@@ -433,7 +433,7 @@ pub trait System: Send + Sync {
             .hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
-    /// Whether étalon has kept its claim on the tables since they were last prepared.
+    /// Checks that étalon has kept its claim on the tables since they were last prepared.
     ///
     /// # Errors
     /// The session that held it was lost, and another étalon may have used them.

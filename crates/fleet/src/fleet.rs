@@ -325,7 +325,7 @@ pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
     let mut listed = Vec::new();
     let names: BTreeSet<String> =
         bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
-    // A name is part of a subject, and whoever serves on the bus chooses it.
+    // A name is part of a subject, and each service on the bus chooses its own.
     for name in names.into_iter().filter(|name| name_is_fit(name)) {
         let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_PATIENCE) else { continue };
         let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();

@@ -165,7 +165,7 @@ fn zone(text: &str) -> &str {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     pub heading: Option<String>,
-    /// With empty lines in place of all others, so that line numbers hold.
+    /// All other lines are empty in it, so that line numbers hold.
     pub text: String,
     /// Lines of prose that were left aside.
     pub prose: usize,

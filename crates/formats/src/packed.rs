@@ -116,7 +116,7 @@ pub fn each_file<E: From<FormatError>>(
     Ok(())
 }
 
-/// As [`each_file`], of an archive in memory.
+/// Reads an archive in memory as [`each_file`] reads a file.
 ///
 /// # Errors
 /// Those of [`each_file`].

@@ -16,7 +16,7 @@ pub struct Reader {
     pub name: &'static str,
     /// What it reads, as a line of the help.
     pub about: &'static str,
-    /// Whether a text is, or holds, this format. It looks for what only this tool writes.
+    /// Tells whether a text is, or holds, this format. It looks for what only this tool writes.
     pub recognises: fn(&str) -> bool,
     pub names: Names,
     pub reads: Reads,
@@ -67,7 +67,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     pub system: &'a str,
-    /// Whether the user gave the system its name: a text that has one of its own does not tell it then.
+    /// True if the user gave the system its name: a text that has one of its own does not tell it then.
     pub is_named: bool,
     /// Name of the file, for messages and notes.
     pub source: &'a str,
@@ -147,12 +147,12 @@ pub fn of_text(text: &str) -> Vec<&'static Reader> {
     READERS.iter().copied().filter(recognise).collect()
 }
 
-/// Whether any line begins with one of the signs, blanks aside.
+/// Tells whether any line begins with one of the signs, blanks aside.
 pub fn has_line(text: &str, signs: &[&str]) -> bool {
     text.lines().map(str::trim_start).any(|line| signs.iter().any(|sign| line.starts_with(sign)))
 }
 
-/// Whether a text holds JSON, at the beginning of a line, and names all of these keys as `"key"`.
+/// Tells whether a text holds JSON, at the beginning of a line, and names all of these keys as `"key"`.
 pub fn is_json_with(text: &str, keys: &[&str]) -> bool {
     let starts = |line: &str| line.starts_with(['{', '[']);
     (starts(text.trim_start()) || text.contains("\n{")) && keys.iter().all(|key| text.contains(&format!("\"{key}\"")))

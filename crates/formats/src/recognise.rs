@@ -1,4 +1,4 @@
-//! From a text of any origin to the results that its readers find.
+//! Finds the readers of a text of any origin, and their results.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Text<'a> {
     pub text: &'a str,
     pub source: &'a str,
     pub system: &'a str,
-    /// Whether the user gave the system its name; if not, headings of Markdown and the text itself may.
+    /// True if the user gave the system its name; if not, headings of Markdown and the text itself may.
     pub is_named: bool,
     /// The format, where its user says it.
     pub reader: Option<&'static Reader>,

@@ -41,7 +41,7 @@ pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
 }
 
-/// Whether everyone may write a file.
+/// Tells whether everyone may write a file.
 #[cfg(unix)]
 pub fn is_writable_by_all(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -26,7 +26,7 @@ pub enum FailureKind {
     Verification,
     /// In the measured part.
     NothingEnded,
-    /// By the user.
+    /// The user ended it.
     Interrupted,
     Other,
 }

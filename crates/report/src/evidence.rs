@@ -255,7 +255,7 @@ impl Evidence {
         self.last_attempts().into_iter().filter(of_case).count()
     }
 
-    /// Whether it was imported as a whole: no system of it can be run here.
+    /// Tells whether it was imported as a whole: no system of it can be run here.
     pub fn is_import(&self) -> bool {
         self.header.build == IMPORTED
     }

@@ -145,7 +145,7 @@ const MIX: [(&str, &str); 5] = [
     ("stock-level", "at least 4"),
 ];
 
-/// In how many runs of each system the tables kept every condition and claim, and the mix next to what is required. Systems with
+/// Says in how many runs of each system the tables kept every condition and claim, and the mix next to what is required. Systems with
 /// the same text share a sentence.
 pub fn checks(evidence: &Evidence) -> Vec<String> {
     let mut texts: Vec<(Vec<&str>, String)> = Vec::new();

@@ -38,7 +38,7 @@ pub(crate) trait Holder: Send + 'static {
     fn ping(&mut self) -> Result<(), Failure>;
 }
 
-/// Whether a thread keeps an idle session alive.
+/// What becomes of an idle session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
     KeptAlive,

@@ -14,7 +14,7 @@ use report::number::{Script, whole};
 use super::plan::Work;
 use crate::printer::Printer;
 
-/// For servers that `etalon plan` asks.
+/// How long `etalon plan` waits for each server that it asks.
 const LOOK_PATIENCE: Duration = Duration::from_secs(3);
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;

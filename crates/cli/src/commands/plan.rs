@@ -70,7 +70,7 @@ fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
 pub(super) struct Work {
     pub(super) disk_bytes: u64,
     loading: Duration,
-    /// Of what the tables hold, outside the measured parts.
+    /// How long the tables are checked, outside the measured parts.
     checking: Duration,
     /// The cases that are a load of clients.
     pub(super) streams: Vec<Case>,

@@ -194,7 +194,7 @@ impl Drop for Busy {
     }
 }
 
-/// A process is named by whoever starts it.
+/// Any user chooses the names of processes.
 #[test]
 fn a_process_name_commands_no_terminal() {
     let scene = Scene::new();

@@ -27,17 +27,17 @@ const NEW_LINES: &str =
 
 /// A payment of this amount may be one of the load's.
 pub const LOADED_CENTS: i64 = 1_000;
-/// In cents: what is more is more than half of the most.
+/// Payments above it, in cents, are above half of the largest one.
 pub const LARGE_CENTS: i64 = 250_000;
 
 /// What is claimed of rows.
 #[derive(Clone, Copy)]
 enum Bound {
-    /// As many.
+    /// The rows are as many as was said.
     Equal,
-    /// As many, or more.
+    /// The rows are as many or more.
     Least,
-    /// As many, or fewer.
+    /// The rows are as many or fewer.
     Most,
 }
 

@@ -66,9 +66,9 @@ pub trait Native: fmt::Debug + Send + Sync {
 /// Seconds that checks take, outside the measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checking {
-    /// After every run.
+    /// Seconds of the checks after every run.
     pub each_run_s: f64,
-    /// Before a case's first run, and again after its last.
+    /// Seconds of the checks before a case's first run, and again after its last.
     pub whole_s: f64,
 }
 
@@ -143,7 +143,7 @@ pub struct NativeRun {
     /// Whether rows are wanted.
     wants_rows: bool,
     work: Asked,
-    /// Of the transaction under way.
+    /// What the transaction under way has sent.
     sent: Vec<Sent>,
 }
 

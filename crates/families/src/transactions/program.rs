@@ -423,7 +423,7 @@ impl ScriptStatement {
 }
 
 impl Program {
-    /// Whether a script sends several statements in one message, joined by `\;`.
+    /// Tells whether a script sends several statements in one message, joined by `\;`.
     pub(super) fn joins_statements(&self) -> bool {
         self.statements.iter().any(|statement| !statement.joints.is_empty())
     }

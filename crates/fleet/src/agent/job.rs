@@ -27,7 +27,7 @@ struct State {
     tasks: Vec<TaskLog>,
     /// Of the system that it works on.
     interrupt: Option<Arc<AtomicBool>>,
-    /// Of the system that it works on.
+    /// What the system that it works on waits for.
     waits: Waits,
 }
 

@@ -165,7 +165,7 @@ impl Work {
         Ok(Answer::Opened(carries))
     }
 
-    /// To the agent's own log, and to the conductor.
+    /// Notices go to the agent's own log and to the conductor.
     fn notices(&self, waits: &Waits) -> Notices {
         let (log, waits) = (self.shared.options.log, Arc::clone(waits));
         Notices::new(move |notice| {

@@ -6,7 +6,7 @@ use super::{Direct, FioDocument, FioJob, FioLatency};
 use crate::size;
 use crate::text::{NotUnderstood, leading_number, number, numbered, shortened};
 
-/// Whether a text holds the results of a job.
+/// Tells whether a text holds the results of a job.
 pub fn is_text(text: &str) -> bool {
     text.contains("(groupid=") && text.contains("err=")
 }

@@ -13,7 +13,7 @@ use crate::text::{leading_number, number};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stream {
     pub user: u64,
-    /// In seconds, by the query's number.
+    /// Seconds of each query, by its number.
     pub queries: BTreeMap<u64, f64>,
     pub total_s: Option<f64>,
     pub geomean_s: Option<f64>,
@@ -26,12 +26,12 @@ pub struct Console {
     pub streams: Vec<Stream>,
     /// The profiler's summary of all users.
     pub profile: Vec<Timing>,
-    /// Whether the profiler's lines are of all users.
+    /// True if the profiler's lines are of all users.
     is_summary: bool,
 }
 
 impl Console {
-    /// Whether it took a line; `user` is the virtual user that said it.
+    /// Tells whether it took a line; `user` is the virtual user that said it.
     pub fn take(&mut self, user: Option<u64>, text: &str) -> bool {
         self.take_query(user.unwrap_or(1), text) || self.take_profile(text)
     }

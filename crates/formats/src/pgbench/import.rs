@@ -401,7 +401,7 @@ pub const AGGREGATE_READER: Reader = Reader {
 /// 2000-01-01 in seconds since 1970: no log of pgbench is older, and no count of clients larger.
 const YEAR_2000: u64 = 946_684_800;
 
-/// Whether the first lines are lines of such a log.
+/// Tells whether the first lines are lines of such a log.
 fn is_log(head: &str, is_line: impl Fn(&[u8]) -> bool) -> bool {
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(2).peekable();
     lines.peek().is_some() && lines.all(|line| is_line(line.as_bytes()))

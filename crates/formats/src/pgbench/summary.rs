@@ -185,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// Whether a line tells of one of several scripts or of a statement alone.
+    /// Tells whether a line tells of one of several scripts or of a statement alone.
     fn is_detail(&mut self, line: &str) -> bool {
         let Some(run) = &mut self.run else { return false };
         if let Some(script) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {

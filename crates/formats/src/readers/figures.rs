@@ -11,7 +11,7 @@ use crate::text::{NotUnderstood, leading_number, number};
 #[derive(Debug, Default)]
 pub struct Figures {
     pub measurements: Vec<Measurement>,
-    /// Whether anything failed: what is printed of what succeeded alone is no percentile of all.
+    /// True if anything failed: what is printed of what succeeded alone is no percentile of all.
     pub has_failed: bool,
 }
 

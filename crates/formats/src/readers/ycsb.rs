@@ -18,7 +18,7 @@ pub const READER: Reader = Reader {
     reads: Reads::Text(read),
 };
 
-/// By section, then by name.
+/// Figures by section, then by name.
 type Sections<'a> = IndexMap<&'a str, BTreeMap<&'a str, f64>>;
 
 #[derive(Default)]

@@ -103,7 +103,7 @@ impl Mapping {
 
 struct Wide {
     heading: Vec<String>,
-    /// With their lines.
+    /// Each row with its line.
     rows: Vec<(u64, Vec<String>)>,
     has_decimal_comma: bool,
 }
@@ -119,7 +119,7 @@ fn table(text: &str) -> Result<Wide, FormatError> {
     Ok(Wide { heading, rows, has_decimal_comma: separator == ';' })
 }
 
-/// Whether every line has as many fields as the heading, and a column holds numbers alone.
+/// Tells whether every line has as many fields as the heading, and a column holds numbers alone.
 fn is_table(text: &str) -> bool {
     if text.trim_start().starts_with(['{', '[', '<']) {
         return false;
@@ -148,13 +148,13 @@ impl Wide {
         })
     }
 
-    /// Whether a column has figures and nothing else but gaps.
+    /// Tells whether a column has figures and nothing else but gaps.
     fn is_numeric(&self, column: usize) -> bool {
         let cells = || self.rows.iter().filter_map(|(_, row)| row.get(column)).filter(|cell| !is_gap(cell));
         cells().next().is_some() && cells().all(|cell| self.figure(cell).is_some())
     }
 
-    /// What each column that nobody mapped is, as far as its name and cells tell.
+    /// What each column without a mapping is, as far as its name and cells tell.
     fn guess(&self, column: usize) -> Meaning {
         let name = &self.heading[column];
         if !self.is_numeric(column) {
@@ -171,7 +171,7 @@ impl Wide {
             Quantity::Rate => Some(Direction::Higher),
             _ => None,
         });
-        // A name that says nothing of what is measured, beside others with the same unit, is that of a system.
+        // A name that says nothing of what is measured, next to others with the same unit, is that of a system.
         let alike = (0..self.heading.len()).filter(|other| {
             let (other, its) = metric_and_unit(&self.heading[*other]);
             its == unit && !unit.is_empty() && direction_of(&other, "").is_none()

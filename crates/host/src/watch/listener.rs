@@ -176,7 +176,7 @@ fn ip_of(hex: &str) -> Option<IpAddr> {
 #[cfg(any(target_os = "linux", test))]
 #[derive(Debug, PartialEq, Eq)]
 struct UnixListener {
-    /// Of the socket, not of its file.
+    /// The socket's inode, not that of its file.
     inode: u64,
     /// Relative to the server's folder unless it is absolute.
     path: PathBuf,
@@ -251,7 +251,7 @@ mod tests {
         assert!(matches!(other, Whereabouts::Unknown(reason) if reason.contains("no process")));
     }
 
-    /// As `unix_socket_directories = '.'` does.
+    /// A server with `unix_socket_directories = '.'` names its socket so.
     #[cfg(target_os = "linux")]
     #[test]
     fn socket_is_found_where_the_server_names_it_by_its_folder() {

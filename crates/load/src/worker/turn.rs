@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
 
-/// For answers in a run that was broken off.
+/// How long answers are waited for in a run that was broken off.
 const LAST_PATIENCE_NS: u64 = 500_000_000;
 /// Minimum wait for answers after the end.
 const PATIENCE_NS: u64 = 10_000_000_000;

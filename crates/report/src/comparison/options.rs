@@ -75,7 +75,7 @@ pub struct Options {
     pub allow_unequal_durability: bool,
     /// Whether it allows them where one side ran after the other.
     pub allow_sequential_order: bool,
-    /// Whether it allows them where the transactions of the sides return or change different numbers of rows.
+    /// True if it allows them where the transactions of the sides return or change different numbers of rows.
     pub allow_different_rows: bool,
 }
 

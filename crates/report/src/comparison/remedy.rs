@@ -111,7 +111,7 @@ enum Remedy {
 }
 
 impl Remedy {
-    /// Whether it can be followed with results that others measured: they cannot be run again.
+    /// Tells whether it can be followed with results that others measured: they cannot be run again.
     fn is_for_imports(&self) -> bool {
         match self {
             Remedy::MoreRounds(_)

@@ -12,7 +12,7 @@ const LOOK: &str = "SELECT command, state, time FROM information_schema.processl
 const ROW_LOCK: &str =
     "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' AND trx_mysql_thread_id = ";
 
-/// Of a session with this number.
+/// A second session, which looks at the one with this number.
 pub(super) struct OtherSession {
     pub(super) endpoint: Endpoint,
     pub(super) session: u32,

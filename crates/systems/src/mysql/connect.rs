@@ -17,7 +17,7 @@ use crate::server::{FEWER, TOO_MANY, VIGILANCE};
 use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
-/// Of one account, unlike 1203, which is of all.
+/// An account is at its own limit; 1203 is the server's.
 const USER_LIMIT_REACHED: u16 = 1226;
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
@@ -209,7 +209,7 @@ impl Endpoint {
     }
 }
 
-/// Of an account that has used up what it may: the error names the resource, whatever the language of the rest.
+/// Advises an account that has used up what it may. The error names the resource, whatever the language of the rest.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/user-resources.html>
 fn limit_hint(error: &ErrorPacket) -> String {
@@ -220,10 +220,10 @@ fn limit_hint(error: &ErrorPacket) -> String {
         ("'max_updates'", "MAX_UPDATES_PER_HOUR"),
     ];
     let of_account = BY_ACCOUNT.iter().find(|(resource, _)| error.message.contains(resource));
-    match of_account.filter(|_| error.code == USER_LIMIT_REACHED) {
-        Some((_, option)) => {
+    match of_account {
+        Some((_, option)) if error.code == USER_LIMIT_REACHED => {
             format!("`ALTER USER … WITH {option} 0` lifts the account's own limit; or {FEWER}")
         }
-        None => format!("raise `max_user_connections` on the server, or for this account; or {FEWER}"),
+        _ => format!("raise `max_user_connections` on the server, or for this account; or {FEWER}"),
     }
 }

@@ -307,7 +307,7 @@ impl Server for MySqlServer {
 }
 
 impl MySqlServer {
-    /// Before the server ends the connections that send them.
+    /// Refuses statements for which the server would end the connection.
     fn refuse_long(&self, statements: &[String]) -> Result<(), Failure> {
         let longest = statements.iter().map(String::len).max().unwrap_or_default() as u64;
         // The command's own byte comes first.

@@ -139,7 +139,7 @@ impl Reader {
     }
 }
 
-/// In the order of their names' bytes.
+/// Lists the option files of a folder in the order of their names' bytes.
 fn option_files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
     let is_ini = |name: &str| std::path::MAIN_SEPARATOR == '\\' && name.ends_with(".ini");

@@ -11,7 +11,7 @@ use crate::mysql::lane::{AskError, Client};
 use crate::owner::{MARKER_TABLE, things_of_others};
 use load::error::{Failure, FailureKind};
 
-/// Of a name.
+/// Most characters of a name.
 const LONGEST: usize = 64;
 const NO_SUCH_COLUMN: u16 = 1054;
 
@@ -26,7 +26,7 @@ pub(super) enum Reach {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Thing {
-    /// As `DROP` wants it: `TABLE`, `VIEW`, `PROCEDURE`.
+    /// The word after `DROP`: `TABLE`, `VIEW`, `PROCEDURE`.
     kind: &'static str,
     name: String,
 }
@@ -79,7 +79,7 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     client.execute("COMMIT")
 }
 
-/// Of the marker; one of an étalon that listed none is made again with a list.
+/// Reads the names in the marker. One of an étalon that listed none is made again with a list.
 fn names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
     match client.rows(&format!("SELECT name FROM {SCHEMA}.{MARKER_TABLE}")) {
         Ok(rows) => Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
@@ -180,9 +180,10 @@ impl Room {
             let mut row = row.into_iter().map(Option::unwrap_or_default);
             let mut next = || row.next().unwrap_or_default();
             let (schema, name, definition) = (next(), next(), next());
-            let read =
-                self.own.iter().find(|thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name))));
-            if let Some(read) = read.filter(|_| !is_own(&schema, &name)) {
+            let is_read = |thing: &&Thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name)));
+            if let Some(read) = self.own.iter().find(is_read)
+                && !is_own(&schema, &name)
+            {
                 views.push(format!("view {schema}.{name}, which reads {}", read.shown()));
             }
         }

@@ -134,7 +134,7 @@ fn make_room(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reac
     Ok(client.execute(&format!("USE {SCHEMA}"))?)
 }
 
-/// With the marker, or not at all.
+/// Makes the database with its marker, or not at all.
 fn make_database(client: &mut Client) -> Result<(), AskError> {
     client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
     let marked = room::mark(client, MARKER);

@@ -9,7 +9,7 @@ use crate::server::refusal::Explain as _;
 const LOOK: &str = "SELECT state, wait_event_type, wait_event, pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(pid), ', '), \
                     pg_catalog.current_setting('synchronous_standby_names') FROM pg_catalog.pg_stat_activity WHERE pid = ";
 
-/// Of a session with this number of its process.
+/// A second session, which looks at the one whose process has this number.
 pub(super) struct OtherSession {
     pub(super) endpoint: Endpoint,
     pub(super) session: u32,

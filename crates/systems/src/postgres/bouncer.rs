@@ -145,7 +145,7 @@ impl Bouncer {
         Ok(bouncer)
     }
 
-    /// For clients.
+    /// Where clients find it.
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -182,7 +182,7 @@ impl Bouncer {
         self.process.as_ref().map(ServerProcess::pid)
     }
 
-    /// Before its folder is removed.
+    /// Ends it; its folder may then be removed.
     pub(super) fn stop(&mut self) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let stopped = process.stop(StopSignal::Terminate, STOP_PATIENCE);

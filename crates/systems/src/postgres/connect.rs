@@ -19,7 +19,7 @@ use crate::server::{FEWER, TOO_MANY};
 use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
-/// For a server that is starting, or is being promoted.
+/// How long a server that is starting or is being promoted is waited for.
 pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(30);
 pub(super) const STARTING_POLL: Duration = Duration::from_millis(100);
 /// "The database system is starting up", or shutting down.

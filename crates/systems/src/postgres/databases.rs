@@ -43,7 +43,7 @@ const FILES_FROM_BYTES: u64 = if cfg!(test) { 16 << 20 } else { 32 << 20 };
 /// and étalon may be killed between the two.
 const MARK_LIMIT: i32 = i32::from_be_bytes(*b"etal");
 
-/// Of a database that a killed `CREATE DATABASE` or `DROP DATABASE` left.
+/// The connection limit of a database that a killed `CREATE DATABASE` or `DROP DATABASE` left.
 const BROKEN_LIMIT: &str = "-2";
 
 const OBJECT_IN_USE: &str = "55006";
@@ -305,9 +305,12 @@ impl Databases {
         self.drop(client, own)
     }
 
-    /// What others put into the database with the tables; into a copy that is kept nobody can.
+    /// What others put into the database with the tables. A copy that is kept lets no one in.
     fn strangers(&self, database: &Found) -> Result<Vec<String>, Failure> {
-        let Some(known) = database.known.as_ref().filter(|_| database.name == OWN) else { return Ok(Vec::new()) };
+        let Some(known) = &database.known else { return Ok(Vec::new()) };
+        if database.name != OWN {
+            return Ok(Vec::new());
+        }
         let mut client = self.endpoint.on(OWN).connect("")?;
         let strangers = room::strangers(&mut client, known);
         client.close();
@@ -351,7 +354,7 @@ impl Databases {
         self.comment(client, &known?)
     }
 
-    /// With what it was made with.
+    /// Notes in its comment what it was made with.
     fn comment(&self, client: &mut Client, known: &BTreeSet<String>) -> Result<(), Failure> {
         let known: String = known.iter().filter(|one| !one.contains('\n')).map(|one| format!("\n{one}")).collect();
         let comment = format!("COMMENT ON DATABASE {OWN} IS {}", literal(&format!("{}{known}", self.mark)));

@@ -37,7 +37,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// In étalon's schema, noted as one of étalon's things.
+/// Makes the extension in étalon's schema and notes it as one of étalon's things.
 fn install_into_own(client: &mut Client) -> Result<(), AskError> {
     client.execute("BEGIN")?;
     let made = room::note(client, EXTENSION)

@@ -121,7 +121,7 @@ impl Recipe for PostgresRecipe {
             None => private.start_on_socket_as(superuser, DATABASE)?,
             Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
         };
-        let password = password.filter(|_| superuser != ROLE).map(|_| random_password());
+        let password = if superuser == ROLE { None } else { password.map(|_| random_password()) };
         if superuser != ROLE {
             confine::make_role(&endpoint, ROLE, password.as_deref())?;
         }

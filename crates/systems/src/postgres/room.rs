@@ -22,9 +22,9 @@ pub(super) enum Reach {
 
 /// Something with a name of its own in the schema.
 struct Thing {
-    /// As PostgreSQL names it: `table`, `materialized view`, `function`.
+    /// PostgreSQL's word for it: `table`, `materialized view`, `function`.
     kind: String,
-    /// With schema and arguments, quoted.
+    /// Its name with schema and arguments, quoted.
     identity: String,
     class: String,
     oid: String,

@@ -275,7 +275,7 @@ fn vigilance(given: &Given) -> Result<Vigilance, Failure> {
     let retries = number(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
     Ok(Vigilance {
         user_timeout: seconds(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
-        keepalive_idle: idle.filter(|_| keeps_alive),
+        keepalive_idle: if keeps_alive { idle } else { None },
         keepalive_interval: seconds(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
         keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
     })

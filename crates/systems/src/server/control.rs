@@ -9,7 +9,7 @@ use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
 use families::system::Part;
 use load::error::Failure;
 
-/// For the answer to a ping: longer than a busy server takes.
+/// How long the answer to a ping is waited for: longer than a busy server takes.
 const PING_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Control<S: Server> {

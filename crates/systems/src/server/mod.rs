@@ -193,7 +193,8 @@ pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
     }
     // Sums of decimals have their digits after the point, too.
     let (whole, fraction) = answer.split_once('.').unwrap_or((answer, ""));
-    let number = whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'));
+    let is_whole = fraction.bytes().all(|digit| digit == b'0');
+    let number = if is_whole { whole.parse().ok() } else { None };
     number.ok_or_else(|| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
 }
 

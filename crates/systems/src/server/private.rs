@@ -26,7 +26,7 @@ const START_POLL: Duration = Duration::from_millis(20);
 /// Between start attempts.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// After an interrupt, for a server whose data are thrown away.
+/// How long a server whose data are thrown away is waited for after an interrupt.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 /// For a clean shutdown, which writes dirty pages.
 const RESTART_PATIENCE: Duration = Duration::from_secs(60);

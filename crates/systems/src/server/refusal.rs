@@ -67,7 +67,7 @@ pub(crate) trait Explain {
     /// What its questions heed while they wait.
     fn waiting(&self) -> &Waiting;
 
-    /// From now on its questions heed the request's interrupt and notices.
+    /// Has its questions heed the request's interrupt and notices.
     fn heed(&mut self, request: &OpenRequest<'_>);
 
     /// A command that asks the same.

@@ -96,7 +96,7 @@ pub(crate) trait Claim: Sized + Send + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 
-    /// Whether the session with the claim is kept alive.
+    /// What becomes of the session with the claim when it is idle.
     const IDLE: Idle = Idle::KeptAlive;
 
     /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
@@ -150,12 +150,12 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         makes: bool,
     ) -> Result<Self, Failure>;
 
-    /// Before anything is made for it.
+    /// Refuses a program that the system cannot run, before anything is made for it.
     fn refuse_program(_system: &ServerSystem<Self>, _program: &Program) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Whether there is something that an étalon has left or still uses.
+    /// Tells whether there is something that an étalon has left or still uses.
     fn has_remnant(_client: &mut ClientOf<Self>) -> Result<bool, Failure> {
         Ok(false)
     }

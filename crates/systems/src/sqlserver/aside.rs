@@ -8,7 +8,7 @@ use crate::server::refusal::Explain as _;
 const LOOK: &str =
     "SELECT status, ISNULL(wait_type, ''), blocking_session_id FROM sys.dm_exec_requests WHERE session_id = ";
 
-/// Of a session with this number.
+/// A second session, which looks at the one with this number.
 pub(super) struct OtherSession {
     pub(super) endpoint: Endpoint,
     pub(super) session: u16,

@@ -43,10 +43,11 @@ pub enum Kind {
 
 /// What the arguments name, each with its system.
 pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
-    let input = |text: &String| match text.split_once('=').filter(|_| !Path::new(text).exists()) {
+    let input = |text: &String| match text.split_once('=') {
+        None => Ok(of_path(PathBuf::from(text), None)),
+        Some(_) if Path::new(text).exists() => Ok(of_path(PathBuf::from(text), None)),
         Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
         Some((system, file)) => Ok(of_path(PathBuf::from(file), Some(system))),
-        None => Ok(of_path(PathBuf::from(text), None)),
     };
     let mut inputs: Vec<Input> = args.files.iter().map(input).collect::<Result<_, CliError>>()?;
     name_by_folders(&mut inputs);

@@ -25,9 +25,9 @@ const SHOWN_FILES: usize = 3;
 struct Leaf {
     system: String,
     named_by: NamedBy,
-    /// Whether an argument names it, and not a folder around it.
+    /// True if an argument names it, and not a folder around it.
     is_explicit: bool,
-    /// As messages name it.
+    /// Its name in messages.
     path: PathBuf,
     /// `None` for a file that is opened when it is read.
     bytes: Option<Vec<u8>>,

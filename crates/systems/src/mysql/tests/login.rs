@@ -14,7 +14,7 @@ const PASSWORD: &str = "hunter2-is-no-secret";
 
 of_both_products!(a_server_of_others, settings_that_others_chose_do_not_break_runs);
 
-/// Of the server, which étalon's sessions do not inherit unless it is to be measured.
+/// Étalon's sessions do not inherit these settings of the server unless they are to be measured.
 fn settings_that_others_chose_do_not_break_runs() {
     let server = start(Connect::Tcp, &[]);
     let oracle = if product() == Product::MariaDb { "'ORACLE'" } else { "'ANSI'" };

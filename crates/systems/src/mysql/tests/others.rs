@@ -40,7 +40,7 @@ fn things_of_others_stay_and_are_named() {
         let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
         system.prepare(&data).unwrap();
         THINGS.iter().for_each(|sql| server.run(sql));
-        // They are in nobody's way.
+        // They disturb no one.
         system.prepare(&data).unwrap();
         are_there(&server);
         a_foreign_key_is_named(&server, &*system);

@@ -147,7 +147,7 @@ impl Client {
         Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
     }
 
-    /// As the login told it.
+    /// The number of the session's process, as the login told it.
     pub(crate) fn process_id(&self) -> u32 {
         self.protocol.session.process_id
     }

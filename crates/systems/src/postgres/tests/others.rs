@@ -16,7 +16,7 @@ const THINGS: [&str; 5] = [
      CREATE TRIGGER noted AFTER INSERT ON etalon.pgbench_history EXECUTE FUNCTION public.noted()",
 ];
 
-/// As PostgreSQL names them.
+/// Things of others in PostgreSQL's words.
 const NAMES: [&str; 5] =
     ["table etalon.notes", "view public.rich", "public.branch", "public.name_of(etalon.pgbench_tellers)", "noted on"];
 
@@ -55,7 +55,7 @@ fn things_of_others_stay_and_are_named() {
     }
     server.run("DROP VIEW public.rich; DROP TABLE public.branch; DROP FUNCTION public.name_of");
     server.run("DROP TRIGGER noted ON etalon.pgbench_history");
-    // A table next to étalon's is in nobody's way.
+    // A table next to étalon's disturbs no one.
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     system.prepare(&data).unwrap();
     assert_eq!(server.text("SELECT answer FROM etalon.notes"), "42");

@@ -22,7 +22,7 @@ fn set(superuser: &mut Client, setting: &str) {
     thread::sleep(Duration::from_millis(300));
 }
 
-/// Of étalon's on its own tables.
+/// Étalon's sessions on its own tables.
 fn sessions(superuser: &mut Client) -> String {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'etalon' AND usename = 'etalon' \
                AND pid <> pg_backend_pid()";

@@ -79,7 +79,7 @@ impl<E: ServerError> AskError<E> {
 }
 
 impl<E> AskError<E> {
-    /// Of a handshake.
+    /// The error of a handshake that failed.
     pub(crate) fn of_tls(cause: io::Error) -> AskError<E> {
         if is_interruption(&cause) { AskError::Interrupted } else { AskError::Tls(cause) }
     }
@@ -122,7 +122,7 @@ impl Asker {
         self.link.vigil().name(sql);
     }
 
-    /// After the login, by which other sessions know this one.
+    /// Has another session look at this one when it is silent; after the login, which gives it the number that others know it by.
     pub(crate) fn watch_from(&mut self, aside: impl Aside + 'static) {
         self.link.vigil().set_aside(Some(Box::new(aside)));
     }

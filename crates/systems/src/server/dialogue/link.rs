@@ -37,7 +37,7 @@ impl Tls {
 pub(crate) struct Timed {
     socket: Socket,
     deadline: Option<Instant>,
-    /// As the socket has it.
+    /// The time-out that the socket has.
     timeout: Option<Duration>,
     vigil: Vigil,
 }
@@ -111,7 +111,7 @@ impl Link {
         }
     }
 
-    /// For everything together; `None` lifts it.
+    /// Limits all reads and writes together; `None` lifts it.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.timed().deadline = deadline;
     }

@@ -15,7 +15,7 @@ use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowC
 
 /// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
-/// After an interrupt.
+/// How long answers are waited for after an interrupt.
 const LAST_PATIENCE_NS: u64 = 300_000_000;
 /// Beside the lane's own: sockets being closed during reconnects, and the connector's.
 const SPARE_SOCKETS: usize = 9;

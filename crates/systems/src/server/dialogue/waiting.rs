@@ -15,11 +15,11 @@ pub(super) const SLICE: Duration = Duration::from_millis(200);
 /// Silence before the first notice; each further one comes after three times as long.
 const FIRST_NOTICE: Duration = Duration::from_secs(5);
 const NEXT_NOTICE: u32 = 3;
-/// For another session to say what the silent one waits for.
+/// How long another session may take to say what the silent one waits for.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Silence that is borne of a clean-up after an interrupt, unless the server is at work.
 const LAST_SILENCE: Duration = Duration::from_millis(600);
-/// For another session to look, or to end the silent one, after an interrupt.
+/// How long another session may take to look, or to end the silent one, after an interrupt.
 const LAST_LOOK: Duration = Duration::from_millis(400);
 /// Between looks at a clean-up that the server works on.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ pub(crate) trait Aside: Send {
 #[derive(Clone)]
 pub(crate) struct Waiting {
     shared: Arc<Shared>,
-    /// For everything that is asked.
+    /// The end of all that is asked.
     deadline: Option<Instant>,
 }
 
@@ -100,13 +100,13 @@ impl Waiting {
         self.shared.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Whether a connection may still be waited for.
+    /// Tells whether a connection may still be waited for.
     pub(crate) fn go_on(&self) -> bool {
         let is_over = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         !is_over && (!self.is_interrupted() || self.is_cleaning_up())
     }
 
-    /// From now on étalon removes what it made.
+    /// Notes that étalon now removes what it made.
     pub(crate) fn begin_clean_up(&self) {
         self.shared.is_cleaning_up.store(true, Ordering::Relaxed);
     }
@@ -119,7 +119,7 @@ impl Waiting {
         self.deadline
     }
 
-    /// For another session, which itself is not looked at.
+    /// What another session heeds, which itself is not looked at.
     fn aside(&self) -> Waiting {
         match self.is_interrupted() {
             true => Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() },
@@ -130,7 +130,7 @@ impl Waiting {
         }
     }
 
-    /// Whether another session may look at those that heed this.
+    /// Tells whether another session may look at those that heed this.
     pub(crate) fn has_asides(&self) -> bool {
         self.deadline.is_none()
     }

@@ -12,7 +12,7 @@ use load::error::{Failure, FailureKind};
 
 /// Preparation included: tables are loaded slowly by a debug build on a busy machine.
 const TOLD_WITHIN: Duration = Duration::from_secs(120);
-/// By then an interrupt has ended what was asked, and the clean-up after it.
+/// An interrupt has ended what was asked, and the clean-up after it, within this.
 const ENDED_WITHIN: Duration = Duration::from_secs(2);
 
 /// The user of an étalon: interrupts it, and reads its notices.
@@ -59,7 +59,7 @@ impl User {
         })
     }
 
-    /// As [`User::hears_and_interrupts`] of a question on an open system, which is cleaned up afterwards, in time for both.
+    /// Does what [`User::hears_and_interrupts`] does with a question on an open system, and cleans up, in time for both.
     pub(crate) fn interrupts_and_leaves(
         &self,
         system: &dyn System,
