@@ -18,7 +18,7 @@ crate::cases! {
     Files what_has_settled_is_in_the_file,
 }
 
-const INSERT: &str = "INSERT INTO conformance_log VALUES (:client_id, 1, 'own');";
+const INSERT: &str = "INSERT INTO conformance_log (client, value, note) VALUES (:client_id, 1, 'own');";
 
 fn foreign_files_are_refused_and_stay(subject: &Subject) {
     let (system, path) = subject.another("foreign");

@@ -16,6 +16,8 @@ mod example;
 mod control;
 mod families;
 mod files;
+mod honesty;
+mod known;
 mod lanes;
 mod met;
 #[path = "../shared/releases.rs"]
@@ -29,7 +31,10 @@ use std::sync::Mutex;
 
 use ::families::system::Engine;
 use engine::Registry;
+use known::Conflict;
+use load::counters::Placement;
 use met::Met;
+use sabotage::Sabotage;
 use subject::{Case, Subject};
 
 /// Engines.
@@ -37,7 +42,7 @@ const AT_ONCE: usize = 6;
 
 /// All that an engine promises.
 fn cases() -> Vec<Case> {
-    [families::CASES, lanes::CASES, control::CASES, files::CASES].concat()
+    [families::CASES, lanes::CASES, control::CASES, files::CASES, honesty::CASES].concat()
 }
 
 /// How it failed is an `Err`.
@@ -178,4 +183,46 @@ fn every_sabotage_is_caught() {
         }
     }
     assert!(survived.is_empty(), "{}", survived.join("\n"));
+}
+
+/// The template, told not to wait for a lock, stands for an engine that refuses at once: it is asked for the same.
+#[test]
+fn an_engine_that_refuses_at_once_is_asked_too() {
+    const ASKED: [&str; 4] = [
+        "a_conflict_is_told_from_a_failure",
+        "settings_hold_in_every_session",
+        "an_unknown_setting_is_refused",
+        "a_conflict_waits_or_fails",
+    ];
+    let broken = |engine, conflict, wait: &str| -> Vec<&str> {
+        let mut known = known::of("example").unwrap().clone();
+        known.conflict = Some(conflict);
+        known.setting.as_mut().unwrap().change(wait);
+        let subject = Subject::open_as(engine, None, known).unwrap();
+        let asked: Vec<Case> = cases().into_iter().filter(|case| ASKED.contains(&case.name)).collect();
+        assert!(asked.iter().all(|case| case.concerns(&subject)) && asked.len() == ASKED.len());
+        asked.iter().filter(|case| run(case, &subject).is_err()).map(|case| case.name).collect()
+    };
+    let template: &'static dyn Engine = &example::Example;
+    assert_eq!(broken(template, Conflict::AtOnce, "0"), [""; 0]);
+    assert_eq!(broken(template, Conflict::AtOnce, "1000"), ASKED[..2], "it waits, and is said not to");
+    assert_eq!(broken(template, Conflict::Waits, "0"), ASKED[..2], "it does not wait, and is said to");
+    let conflicts = [ASKED[0], ASKED[3]];
+    for (sabotage, expected) in [
+        (Sabotage::Conflicts, &conflicts[..]),
+        (Sabotage::SwallowedConflicts, &conflicts),
+        (Sabotage::UnknownSettings, &ASKED[2..3]),
+    ] {
+        assert_eq!(broken(sabotage::engine(sabotage), Conflict::AtOnce, "0"), expected, "{sabotage:?}");
+    }
+}
+
+/// The template with its work in threads of its own: it keeps the same promises, and its cost is told from the client's.
+#[test]
+fn an_engine_with_threads_of_its_own_is_asked_too() {
+    let subject = Subject::open(sabotage::engine(Sabotage::OwnThreads), None).unwrap();
+    assert_eq!(subject.system.placement(), Placement::OwnThreads);
+    for case in lanes::CASES.iter().chain(honesty::CASES).filter(|case| case.concerns(&subject)) {
+        run(case, &subject).unwrap_or_else(|said| panic!("{}: {said}", case.name));
+    }
 }

@@ -22,7 +22,7 @@ use model::{EngineSpec, Facts, Reading, Reset, SystemPlan};
 use systems::embedded;
 
 use super::example::lane::ExampleLane;
-use super::example::{Example, ExampleSystem};
+use super::example::{Example, ExampleDialect, ExampleSystem};
 
 /// What is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,18 @@ pub enum Sabotage {
     OpenTransactions,
     /// A conflict is told as any other failure.
     Conflicts,
+    /// A conflict is said to have succeeded.
+    SwallowedConflicts,
+    /// All clients share one connection, and a transaction that is open.
+    OneConnection,
+    /// A query is not executed where its rows are not kept.
+    UnkeptQueries,
+    /// It is executed to its first row there.
+    FirstRows,
+    /// A query that fails is said to have given no rows.
+    KeptFailures,
+    /// A write answers with a row.
+    RowsOfWrites,
     /// A violated constraint is.
     Constraints,
     /// A pipeline is accepted, and statements are executed one by one.
@@ -87,6 +99,10 @@ pub enum Sabotage {
     Durability,
     /// Its version changes while it runs.
     Facts,
+    /// Its version is made up.
+    Version,
+    /// A setting that the plan does not name is.
+    SettingFacts,
     /// A plain session is given where geometries are wanted.
     Spatial,
     /// The pristine copy is left behind.
@@ -103,6 +119,10 @@ pub enum Sabotage {
     DataDirectory,
     /// It works within étalon, and says that it is a server.
     Placement,
+    /// It works in the workers' threads, and says that it has threads of its own.
+    ClaimedThreads,
+    /// It works in threads of its own, and says so: nothing is broken.
+    OwnThreads,
     /// A statement of the page test inserts a row less.
     PageRows,
     /// Pages are said to be larger than they are.
@@ -119,6 +139,13 @@ pub const TABLE: &[(Sabotage, &str)] = &[
     (Sabotage::AllRows, "all_rows_reach_a_load_in_rust"),
     (Sabotage::OpenTransactions, "an_open_transaction_is_told"),
     (Sabotage::Conflicts, "a_conflict_is_told_from_a_failure"),
+    (Sabotage::SwallowedConflicts, "a_conflict_is_told_from_a_failure"),
+    (Sabotage::SwallowedConflicts, "a_conflict_waits_or_fails"),
+    (Sabotage::OneConnection, "clients_roll_back_only_their_own_work"),
+    (Sabotage::UnkeptQueries, "a_query_that_fails_when_executed_fails"),
+    (Sabotage::FirstRows, "a_query_that_fails_when_executed_fails"),
+    (Sabotage::KeptFailures, "a_query_that_fails_when_executed_fails"),
+    (Sabotage::RowsOfWrites, "a_write_gives_no_rows"),
     (Sabotage::Constraints, "a_failed_transaction_leaves_nothing"),
     (Sabotage::Pipeline, "a_pipeline_is_one_or_is_refused"),
     (Sabotage::Reconnect, "a_connection_is_made_anew_or_that_is_refused"),
@@ -141,6 +168,8 @@ pub const TABLE: &[(Sabotage, &str)] = &[
     (Sabotage::Query, "a_session_does_what_it_is_told"),
     (Sabotage::Durability, "facts_are_told_and_stay"),
     (Sabotage::Facts, "facts_are_told_and_stay"),
+    (Sabotage::Version, "version_and_settings_match_what_sql_reports"),
+    (Sabotage::SettingFacts, "version_and_settings_match_what_sql_reports"),
     (Sabotage::Spatial, "abilities_are_there_or_refused_with_a_reason"),
     (Sabotage::DropAll, "nothing_is_left_behind_and_nothing_else_is_taken"),
     (Sabotage::Neighbours, "nothing_is_left_behind_and_nothing_else_is_taken"),
@@ -149,6 +178,7 @@ pub const TABLE: &[(Sabotage, &str)] = &[
     (Sabotage::WouldDrop, "what_would_be_dropped_is_told"),
     (Sabotage::DataDirectory, "what_would_be_dropped_is_told"),
     (Sabotage::Placement, "the_cost_of_client_and_engine_are_told_apart"),
+    (Sabotage::ClaimedThreads, "the_cost_of_client_and_engine_are_told_apart"),
     (Sabotage::PageRows, "pages_are_filled_and_counted"),
     (Sabotage::PageSize, "pages_are_filled_and_counted"),
 ];
@@ -220,7 +250,7 @@ struct Sabotaged {
 
 impl System for Sabotaged {
     fn facts(&self) -> Result<Facts, Failure> {
-        let facts = self.system.facts()?;
+        let mut facts = self.system.facts()?;
         let asked = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut told = Facts::default();
         match self.sabotage {
@@ -236,6 +266,14 @@ impl System for Sabotaged {
                 told.set_durability(&facts.durability().unwrap());
                 Ok(told)
             }
+            Sabotage::Version => {
+                facts.identity("server.version", "99.9.9");
+                Ok(facts)
+            }
+            Sabotage::SettingFacts => {
+                facts.identity("setting.cache_size", "12345");
+                Ok(facts)
+            }
             _ => Ok(facts),
         }
     }
@@ -247,6 +285,7 @@ impl System for Sabotaged {
     fn placement(&self) -> Placement {
         match self.sabotage {
             Sabotage::Placement => Placement::Server,
+            Sabotage::ClaimedThreads | Sabotage::OwnThreads => Placement::OwnThreads,
             _ => self.system.placement(),
         }
     }
@@ -295,7 +334,8 @@ impl System for Sabotaged {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;
         }
         let lane = ExampleLane::new(context.connect(1, |_| self.system.connect())?, program)?;
-        let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0 };
+        let texts = program.statements().iter().map(|message| message.sql(&ExampleDialect)).collect();
+        let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0, texts, row: Vec::new() };
         worker::run(lane, program, &RealClock, context)
     }
 
@@ -343,13 +383,51 @@ struct SabotagedLane {
     sabotage: Sabotage,
     lane: ExampleLane,
     submitted: u64,
+    /// The program's messages.
+    texts: Vec<String>,
+    /// What a write answers with.
+    row: Vec<KeptRow>,
+}
+
+impl SabotagedLane {
+    fn text<'a>(&'a self, op: &'a StatementOp) -> &'a str {
+        if op.text.is_empty() { &self.texts[op.statement] } else { &op.text }
+    }
+
+    /// What a client with a connection of its own does before its operation, and whether that was all.
+    fn is_done_otherwise(&mut self, client: &mut usize, op: &StatementOp) -> bool {
+        let text = self.text(op).trim().to_ascii_uppercase();
+        let is_unkept_query = text.starts_with("SELECT") && !op.rows.are_kept();
+        match self.sabotage {
+            Sabotage::OneConnection => {
+                *client = 0;
+                let is_open = !self.lane.clients[0].connection.is_autocommit();
+                (text.starts_with("BEGIN") && is_open) || (["COMMIT", "ROLLBACK"].contains(&&*text) && !is_open)
+            }
+            Sabotage::UnkeptQueries => is_unkept_query,
+            Sabotage::FirstRows if is_unkept_query && op.parameters.is_empty() => {
+                let mut statement = self.lane.clients[*client].connection.prepare(&text).unwrap();
+                statement.query([]).unwrap().next().is_ok()
+            }
+            Sabotage::RowsOfWrites => {
+                let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(|word| text.starts_with(word));
+                let row = KeptRow { rows: 1, columns: vec!["Count".to_owned()], values: vec![Datum::Int(1)] };
+                self.row = if writes { vec![row] } else { Vec::new() };
+                false
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Lane for SabotagedLane {
     type Op = StatementOp;
 
-    fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+    fn submit(&mut self, mut client: usize, op: &StatementOp) -> Submitted {
         self.submitted += 1;
+        if self.is_done_otherwise(&mut client, op) {
+            return Submitted::Done(OpOutcome::Ok);
+        }
         let mut op = op.clone();
         match self.sabotage {
             Sabotage::LostWork if self.submitted.is_multiple_of(10) => return Submitted::Done(OpOutcome::Ok),
@@ -379,10 +457,24 @@ impl Lane for SabotagedLane {
             }
             _ => {}
         }
-        match (self.lane.submit(client, &op), self.sabotage) {
+        let submitted = match self.sabotage {
+            Sabotage::OwnThreads => {
+                std::thread::scope(|scope| scope.spawn(|| self.lane.submit(client, &op)).join().unwrap())
+            }
+            _ => self.lane.submit(client, &op),
+        };
+        match (submitted, self.sabotage) {
             (Submitted::Done(OpOutcome::Failed(_)), Sabotage::Failures) => Submitted::Done(OpOutcome::Ok),
             (Submitted::Done(OpOutcome::Failed(error)), Sabotage::Conflicts) if error.class.is_contention() => {
                 Submitted::Done(OpOutcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
+            }
+            (Submitted::Done(OpOutcome::Failed(error)), Sabotage::SwallowedConflicts)
+                if error.class.is_contention() =>
+            {
+                Submitted::Done(OpOutcome::Ok)
+            }
+            (Submitted::Done(OpOutcome::Failed(_)), Sabotage::KeptFailures) if op.rows.are_kept() => {
+                Submitted::Done(OpOutcome::Ok)
             }
             (Submitted::Done(OpOutcome::Failed(error)), Sabotage::Constraints) => {
                 Submitted::Done(OpOutcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
@@ -392,7 +484,11 @@ impl Lane for SabotagedLane {
     }
 
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
-        if self.sabotage == Sabotage::KeptRows { &[] } else { self.lane.kept_rows(client) }
+        match self.sabotage {
+            Sabotage::KeptRows => &[],
+            Sabotage::RowsOfWrites if !self.row.is_empty() => &self.row,
+            _ => self.lane.kept_rows(client),
+        }
     }
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
@@ -405,7 +501,7 @@ impl Lane for SabotagedLane {
 
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
         match self.sabotage {
-            Sabotage::OpenTransactions | Sabotage::Autocommit => Ok(()),
+            Sabotage::OpenTransactions | Sabotage::Autocommit | Sabotage::OneConnection => Ok(()),
             _ => self.lane.end_transaction(client),
         }
     }

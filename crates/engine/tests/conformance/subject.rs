@@ -23,25 +23,7 @@ use load::worker::Pace;
 use model::plan::PrivateServer;
 use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
-/// Servers that étalon cannot start, and the variables that name one.
-pub const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
-
-/// The engine that a build has only with the feature of its name; others refuse it, which has a test of its own.
-const FEATURE: (&str, bool) = ("sqlcipher", cfg!(feature = "sqlcipher"));
-
-/// What Debian has no package of, so that there may be no installed one.
-const NOT_PACKAGED: [&str; 1] = ["mysql"];
-
-/// How each engine is told to wait a second for a lock, and no longer: the setting, its value in a plan, its value in the facts.
-/// An engine that is not here is asked for nothing that takes a setting.
-const LOCK_WAITS: &[(&str, &str, &str, &str)] = &[
-    ("postgres", "lock_timeout", "1s", "1s"),
-    ("mysql", "innodb_lock_wait_timeout", "1", "1"),
-    ("mariadb", "innodb_lock_wait_timeout", "1", "1"),
-    ("sqlite", "busy_timeout", "1000", "1000"),
-    ("sqlcipher", "busy_timeout", "1000", "1000"),
-    ("example", "busy_timeout", "1000", "1000"),
-];
+use super::known::{self, Known};
 
 /// A promise and how it is held.
 #[derive(Clone, Copy)]
@@ -62,6 +44,8 @@ pub enum Of {
     Rows,
     /// Of what takes settings from a plan.
     Settings,
+    /// Of what tells how two transactions that change one row end.
+    Conflicts,
     /// Of a database file inside étalon.
     Files,
     /// Of a server that somebody names.
@@ -77,18 +61,35 @@ macro_rules! cases {
     };
 }
 
-impl Case {
-    pub fn concerns(&self, subject: &Subject) -> bool {
+impl Of {
+    fn concerns(self, subject: &Subject) -> bool {
         let answers = subject.system.carries() == LoadKind::Statements;
-        match self.of {
+        match self {
             Of::Every => true,
             Of::Statements => answers,
             // The queueing model understands everything, and remembers nothing.
             Of::Rows => answers && subject.name != "sim",
-            Of::Settings => subject.lock_wait().is_some(),
+            Of::Settings => subject.known.setting.is_some(),
+            Of::Conflicts => subject.known.conflict.is_some(),
             Of::Files => answers && subject.holds_a_file(),
             Of::Named => subject.is_named(),
         }
+    }
+}
+
+impl Case {
+    pub fn concerns(&self, subject: &Subject) -> bool {
+        self.of.concerns(subject)
+    }
+}
+
+/// Whether an engine that cannot be opened need not be: it is not in this build, or not on this machine.
+fn is_left_out(failure: &Failure, known: &Known) -> bool {
+    let says = |feature: &String| failure.hint.iter().any(|hint| hint.contains(&format!("--features {feature}")));
+    match failure.kind {
+        FailureKind::Unsupported => known.feature.as_ref().is_some_and(says),
+        FailureKind::Missing => known.not_packaged,
+        _ => false,
     }
 }
 
@@ -96,6 +97,7 @@ impl Case {
 pub struct Subject {
     pub engine: &'static dyn Engine,
     pub name: &'static str,
+    pub known: Known,
     /// Where its programs are, of a server that is not the installed one.
     pub programs: Option<String>,
     pub plan: SystemPlan,
@@ -108,12 +110,15 @@ impl Subject {
     /// one, or the build has no such engine.
     pub fn open(engine: &'static dyn Engine, programs: Option<String>) -> Option<Subject> {
         let spec = engine.spec();
-        if FEATURE == (spec.name, false) {
-            return None;
-        }
+        let known = known::of(spec.name).cloned();
+        Subject::open_as(engine, programs, known.unwrap_or_default())
+    }
+
+    pub fn open_as(engine: &'static dyn Engine, programs: Option<String>, known: Known) -> Option<Subject> {
+        let spec = engine.spec();
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let mut plan = SystemPlan { name: spec.name.to_owned(), engine: spec.name.to_owned(), ..SystemPlan::default() };
-        if let Some((_, variable)) = NAMED.iter().find(|(name, _)| *name == spec.name) {
+        if let Some(variable) = &known.named_by {
             let Ok(url) = std::env::var(variable) else {
                 eprintln!("{}: left out, since {variable} names no server", spec.name);
                 return None;
@@ -125,20 +130,21 @@ impl Subject {
         } else {
             plan.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
         }
-        if let Some((_, setting, value, _)) = LOCK_WAITS.iter().find(|(name, ..)| *name == spec.name) {
-            let value = value.parse().map_or_else(|_| Value::Text((*value).to_owned()), Value::Int);
-            plan.settings.insert((*setting).to_owned(), value);
+        if let Some(setting) = &known.setting {
+            plan.settings.insert(setting.name.clone(), setting.value());
         }
-        let request = OpenRequest::new(&plan, Consent::OwnOnly);
-        let system = match engine.open(&request) {
+        let system = match engine.open(&OpenRequest::new(&plan, Consent::OwnOnly)) {
             Ok(system) => system,
-            Err(failure) if failure.kind == FailureKind::Missing && NOT_PACKAGED.contains(&spec.name) => {
-                eprintln!("{}: none is installed", spec.name);
+            Err(failure) if is_left_out(&failure, &known) => {
+                eprintln!("{}: left out: {failure}", spec.name);
                 return None;
             }
             Err(failure) => panic!("{}: {failure}", plan.name),
         };
-        Some(Subject { engine, name: spec.name, programs, system, folder, plan })
+        let subject = Subject { engine, name: spec.name, known, programs, system, folder, plan };
+        let is_known = !subject.known.version.is_empty() || !(Of::Rows.concerns(&subject));
+        assert!(is_known, "{}: the engine's folder has no conformance.toml with a section of its name", spec.name);
+        Some(subject)
     }
 
     /// Removes everything; what is left is an `Err`.
@@ -160,18 +166,12 @@ impl Subject {
     }
 
     pub fn is_named(&self) -> bool {
-        NAMED.iter().any(|(engine, _)| *engine == self.name)
+        self.known.named_by.is_some()
     }
 
     /// Whether its URL is the path of a file that it makes in this process.
     pub fn holds_a_file(&self) -> bool {
         self.plan.server.is_none() && !self.is_named() && self.engine.data_directory(&self.plan).is_some()
-    }
-
-    /// The setting by which a lock is waited for a second, and its value in the facts.
-    pub fn lock_wait(&self) -> Option<(&'static str, &'static str)> {
-        let row = LOCK_WAITS.iter().find(|(name, ..)| *name == self.name);
-        row.map(|(_, setting, _, shown)| (*setting, *shown))
     }
 
     /// Another system of the engine; a file of this name in a folder that étalon makes, if it is one.
