@@ -1,8 +1,9 @@
 //! A control plane's connection and claim, despite leftovers of another étalon.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,13 @@ const BEAT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Durat
 /// How long a claim may be missing before the tables count as another étalon's, and how long an étalon waits before it touches what
 /// another one left.
 pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(3) };
+
+/// Names this process among a server's users. Several systems of a plan may be one server with other settings or paths, so a
+/// claim is the process's.
+pub(crate) fn own_key() -> i32 {
+    static KEY: OnceLock<i32> = OnceLock::new();
+    *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
+}
 
 /// What to do about another étalon's claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

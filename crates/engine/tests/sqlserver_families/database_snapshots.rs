@@ -225,7 +225,8 @@ fn who_cannot_have_snapshots_is_told_before_anything_is_loaded() {
     assert_eq!(failure.kind, FailureKind::Permission, "{failure}");
     assert!(told(&failure).contains("dbcreator") && told(&failure).contains("rebuild"), "{}", told(&failure));
     assert!(opened(&nobody, Reset::Rebuild).is_ok());
-    let azure = Server::answering("AS nvarchar(8))", Reply::Tokens(crate::tds_server::result(&[""], &[&[Some("5")]])));
+    let azure =
+        Server::answering("'EngineEdition') AS int)", Reply::Tokens(crate::tds_server::result(&[""], &[&[Some("5")]])));
     let failure = refusal(opened(&azure, Reset::Clone));
     assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
     let registry = Registry::built_in();

@@ -1,6 +1,7 @@
-//! Page inserts, spatial queries, backups, database snapshots and order entry against the scripted server, by whole experiments.
+//! Page inserts, spatial queries, backups, database snapshots, order entry and claims against the scripted server.
 
 mod backup;
+mod claims;
 mod database_snapshots;
 mod order_entry;
 mod pages;

@@ -5,6 +5,7 @@
 //! So it shows that étalon sends what it should and accepts what may come, but not that a SQL Server accepts what
 //! étalon sends.
 
+mod sessions;
 mod snapshots;
 mod talk;
 mod tokens;
@@ -17,6 +18,7 @@ use std::thread;
 
 use rustls::ServerConfig;
 
+pub use sessions::Sessions;
 pub use snapshots::Snapshot;
 pub use talk::{Call, Parameter};
 pub use tokens::{Reply, error, info, result, touched};
@@ -85,12 +87,17 @@ pub(super) struct Shared {
     pub(super) database: Mutex<Database>,
     pub(super) script: Script,
     pub(super) encryption: Encryption,
+    sessions: Mutex<Sessions>,
     stopping: AtomicBool,
 }
 
 impl Shared {
     pub(super) fn database(&self) -> MutexGuard<'_, Database> {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,8 +106,8 @@ impl Server {
     pub fn start(encryption: Encryption, script: Script) -> Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared =
-            Arc::new(Shared { database: Mutex::default(), script, encryption, stopping: AtomicBool::new(false) });
+        let (database, sessions) = (Mutex::default(), Mutex::default());
+        let shared = Arc::new(Shared { database, script, encryption, sessions, stopping: AtomicBool::new(false) });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -140,6 +147,10 @@ impl Server {
 
     pub fn database(&self) -> MutexGuard<'_, Database> {
         self.shared.database()
+    }
+
+    pub fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.shared.sessions()
     }
 
     pub fn batches(&self) -> Vec<String> {

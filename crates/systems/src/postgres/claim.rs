@@ -1,12 +1,10 @@
 //! The control session's limits, and étalon's claim.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::connect::Endpoint;
-use crate::kept::{Rivals, wait_for_release};
+use crate::kept::{Rivals, own_key, wait_for_release};
 use crate::postgres::lane::{AskError, Client, Spoken};
 use crate::server::refusal::{Explain as _, failure};
 use crate::server::url::Address as _;
@@ -19,13 +17,6 @@ const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// "etdb" in ASCII.
 const DATABASES_CLASS: i32 = i32::from_be_bytes(*b"etdb");
-
-/// Names this process among a database's users. Several systems of a plan may be one database with other settings, so
-/// the claim is the process's.
-pub(super) fn own_key() -> i32 {
-    static KEY: OnceLock<i32> = OnceLock::new();
-    *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
-}
 
 /// The control session's own lock; where a pooler lends sessions for transactions, one of a transaction that stays open.
 pub(crate) struct Claim {
@@ -68,7 +59,7 @@ impl system::Claim for Claim {
         refuse_rivals_here(client, endpoint, Rivals::AwaitEnd)
     }
 
-    fn ping(&mut self) -> Result<(), Failure> {
+    fn ping(&mut self, _client: &mut Client) -> Result<(), Failure> {
         self.holder.as_mut().map_or(Ok(()), control::ping)
     }
 }

@@ -15,7 +15,7 @@ use super::refuse_standby;
 use super::room;
 use super::session::Session;
 use super::url::Address;
-use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
+use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals, own_key};
 use crate::owner::{MARKER, TableOwner, things_of_others};
 use crate::postgres::lane::{AskError, Client, literal};
 use crate::server::control;
@@ -75,7 +75,7 @@ enum Owner {
 struct Home {
     client: Client,
     /// Released on drop.
-    _claim: Claim,
+    claim: Claim,
 }
 
 impl Home {
@@ -85,13 +85,14 @@ impl Home {
         refuse_standby(&mut client, endpoint)?;
         let claim = Claim::take(&mut client, endpoint, rivals)?;
         claim::take_databases(&mut client, endpoint, rivals)?;
-        Ok(Home { client, _claim: claim })
+        Ok(Home { client, claim })
     }
 }
 
 impl Holder for Home {
     fn ping(&mut self) -> Result<(), Failure> {
-        control::ping(&mut self.client)
+        control::ping(&mut self.client)?;
+        self.claim.ping(&mut self.client)
     }
 }
 
@@ -450,7 +451,7 @@ fn kept(number: usize) -> String {
 }
 
 fn mark_of_process() -> String {
-    format!("{MARKER} (process {}, ", claim::own_key())
+    format!("{MARKER} (process {}, ", own_key())
 }
 
 /// Several systems of a plan may be one server with other settings.

@@ -26,7 +26,7 @@ struct Held<S: Server> {
 impl<S: Server> Holder for Held<S> {
     fn ping(&mut self) -> Result<(), Failure> {
         ping(&mut self.client)?;
-        self.claim.as_mut().map_or(Ok(()), S::Claim::ping)
+        self.claim.as_mut().map_or(Ok(()), |claim| claim.ping(&mut self.client))
     }
 }
 

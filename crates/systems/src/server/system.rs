@@ -96,9 +96,6 @@ pub(crate) trait Claim: Sized + Send + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 
-    /// What becomes of the session with the claim when it is idle.
-    const IDLE: Idle = Idle::KeptAlive;
-
     /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
     fn set_limits(client: &mut Client<Self::Protocol>)
     -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
@@ -110,8 +107,12 @@ pub(crate) trait Claim: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Keeps a session of the claim's own from being ended for its silence.
-    fn ping(&mut self) -> Result<(), Failure> {
+    /// Keeps a session of the claim's own from being ended for its silence, and takes over the claim that another system of this
+    /// process held, if the server does not know any more who did. `client` is the session that took it.
+    ///
+    /// # Errors
+    /// The claim is lost.
+    fn ping(&mut self, _client: &mut Client<Self::Protocol>) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -350,7 +351,7 @@ impl<S: Server> ServerSystem<S> {
         // Étalon's questions are about the load's tables.
         // Where there are copies, another session has the claim, and this one would be in their way.
         let is_left = private.is_some() || copies.is_some();
-        let idle = if is_left { Idle::Left } else { S::Claim::IDLE };
+        let idle = if is_left { Idle::Left } else { Idle::KeptAlive };
         let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part, idle);
         let makes = tables == Tables::Own && part == Part::Whole;
         let looked = control.ask(|client| S::look(client, &endpoint, consent, makes)).and_then(|server| {

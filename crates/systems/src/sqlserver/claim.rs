@@ -1,10 +1,11 @@
 //! The control session's limits, and étalon's claim.
 
 use std::ops::ControlFlow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::connect::Endpoint;
-use crate::kept::{Idle, Rivals, wait_for_release};
+use super::facts;
+use crate::kept::{Rivals, own_key, wait_for_release};
 use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
@@ -13,30 +14,59 @@ use load::error::{Failure, FailureKind};
 
 const LIMITS: &str = "SET LOCK_TIMEOUT 30000; SET XACT_ABORT OFF; SET NOCOUNT OFF; SET QUERY_GOVERNOR_COST_LIMIT 0; SET \
                         TRANSACTION ISOLATION LEVEL READ COMMITTED";
-/// Takes the lock of étalon's claim; 0 or 1 is success.
-const CLAIM: &str = "DECLARE @got int; EXEC @got = master.sys.sp_getapplock @Resource = N'etalon', @LockMode = \
-                     'Exclusive', @LockOwner = 'Session', @LockTimeout = 0; SELECT @got";
-/// What tells two servers apart, however they are reached.
-const IDENTITY: &str = "SELECT CAST(@@SERVERNAME AS nvarchar(256))";
+/// How long the answer about a claim is waited for while a run goes on.
+const PING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// This process's claims. Several systems of a plan may be one server with other settings or paths: the first holds
-/// the lock for all.
-static OWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+const HELD: &str = "held";
+const SHARED: &str = "shared";
 
-fn own() -> MutexGuard<'static, Vec<String>> {
-    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Builds the question for the claim, whose answer is [`HELD`], [`SHARED`] or another word where another étalon has it.
+///
+/// Two locks belong to the session that holds the claim, and end with it: étalon's, and one whose name is of this process alone.
+/// A session that does not get the first and finds the second taken shares what another session of its process holds,
+/// even if only the server still knows of that one. The second lock is waited for, since a session's locks may not all end at once.
+///
+/// An application lock is of the database in which it is taken, and a procedure of the system runs in the database that its
+/// name has in front. So all étalons meet in `master`, whatever databases their sessions are in. Azure SQL Database
+/// refuses such names (error 40515), and has no `USE`: there étalon's database is the one that the login enters.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql>
+fn claim(edition: &str, process: i32) -> String {
+    let database = if edition == facts::AZURE { "" } else { "master." };
+    let take = |variable: &str, resource: &str, timeout_ms: u32| {
+        format!(
+            "EXEC {variable} = {database}sys.sp_getapplock @Resource = N'{resource}', @LockMode = 'Exclusive', @LockOwner = \
+             'Session', @LockTimeout = {timeout_ms}"
+        )
+    };
+    let of_process = format!("etalon {process}");
+    format!(
+        "DECLARE @got int, @ours int; {}; IF @got >= 0 {} ELSE BEGIN {}; IF @ours >= 0 EXEC {database}sys.sp_releaseapplock \
+         @Resource = N'{of_process}', @LockOwner = 'Session' END; SELECT CASE WHEN @got >= 0 AND @ours >= 0 THEN '{HELD}' WHEN \
+         @got < 0 AND @ours = -1 THEN '{SHARED}' ELSE 'taken' END",
+        take("@got", "etalon", 0),
+        take("@ours", &of_process, 5000),
+        take("@ours", &of_process, 0),
+    )
 }
 
+/// The session holds the claim, or shares that of another session of this process.
 pub(crate) struct Claim {
-    server: String,
+    question: String,
+    tried: String,
+    is_held: bool,
 }
 
-impl Drop for Claim {
-    fn drop(&mut self) {
-        let mut own = own();
-        if let Some(place) = own.iter().position(|server| *server == self.server) {
-            own.remove(place);
+impl Claim {
+    fn ask(&mut self, client: &mut Client) -> Result<ControlFlow<(), Failure>, Failure> {
+        let answer = client.one(&self.question).map_err(|error| failure(self.tried.clone(), &error))?;
+        self.is_held = answer == HELD;
+        if self.is_held || answer == SHARED {
+            return Ok(ControlFlow::Break(()));
         }
+        let hint = "wait until it has ended, or use another server; `sys.dm_tran_locks` has the session of a remnant under \
+                    resource_type APPLICATION";
+        let rival = Failure::new(FailureKind::NotOurs, self.tried.clone(), "another étalon is using it");
+        Ok(ControlFlow::Continue(rival.hint(hint)))
     }
 }
 
@@ -44,26 +74,42 @@ impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
-    const IDLE: Idle = Idle::Left;
-
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
         client.execute(LIMITS)
     }
 
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
-        let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
-        let server = ask(client, IDENTITY)?;
-        wait_for_release(rivals, endpoint.waiting(), || {
-            let had = matches!(ask(client, CLAIM)?.as_str(), "0" | "1");
-            if had || own().contains(&server) {
-                own().push(server.clone());
-                return Ok(ControlFlow::Break(Claim { server: server.clone() }));
-            }
-            let hint = "wait until it has ended, or use another server; `sys.dm_tran_locks` has the session of a remnant under \
-                        resource_type APPLICATION";
-            let rival = Failure::new(FailureKind::NotOurs, &tried, "another étalon is using it").hint(hint);
-            Ok(ControlFlow::Continue(rival))
-        })
+        let edition = facts::edition(client).map_err(|error| failure(tried.clone(), &error))?;
+        let mut claim = Claim { question: claim(&edition, own_key()), tried, is_held: false };
+        wait_for_release(rivals, endpoint.waiting(), || claim.ask(client))?;
+        Ok(claim)
+    }
+
+    fn ping(&mut self, client: &mut Client) -> Result<(), Failure> {
+        if self.is_held {
+            return Ok(());
+        }
+        client.limit(PING_TIMEOUT);
+        let asked = self.ask(client)?;
+        client.lift_limit();
+        match asked {
+            ControlFlow::Break(()) => Ok(()),
+            ControlFlow::Continue(rival) => Err(rival),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_is_taken_in_master_but_for_azure() {
+        let in_master = claim("3", 7);
+        assert_eq!(in_master.matches("master.sys.sp_").count(), in_master.matches("sys.sp_").count());
+        assert!(in_master.contains("N'etalon'") && in_master.contains("N'etalon 7'"), "{in_master}");
+        let on_azure = claim(facts::AZURE, 7);
+        assert!(on_azure.contains("sys.sp_") && !on_azure.contains("master"), "{on_azure}");
     }
 }

@@ -13,8 +13,8 @@ use super::connect::Endpoint;
 use super::dialect::wide_literal;
 use super::session::Session;
 use super::tables::{self, SINGLE_USER};
-use super::{SCHEMA, backup};
-use crate::kept::{Holder, KeptClaim, Rivals};
+use super::{SCHEMA, backup, facts};
+use crate::kept::{Holder, Idle, KeptClaim, Rivals};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::refusal::failure;
@@ -30,7 +30,7 @@ const KEPT: &str = "etalon_kept_";
 /// Of a snapshot's files, by which étalon knows its own: nothing can be written into one.
 const ENDING: &str = ".made-by-etalon";
 /// `EngineEdition` of Azure's services, which have no database snapshots.
-const WITHOUT: [&str; 5] = ["5", "6", "8", "11", "12"];
+const WITHOUT: [&str; 5] = [facts::AZURE, "6", "8", "11", "12"];
 /// "Invalid object name".
 const NO_SUCH_VIEW: i32 = 208;
 /// "Only the owner of database … can create a database snapshot on it."
@@ -50,8 +50,7 @@ pub(crate) struct SnapshotCopies {
 
 struct Home {
     client: Client,
-    /// Released on drop.
-    _claim: Claim,
+    claim: Claim,
 }
 
 impl Home {
@@ -60,13 +59,14 @@ impl Home {
         let set = Claim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
         set.map_err(|error| failure("set up étalon's own session", &error))?;
         let claim = Claim::take(&mut client, endpoint, rivals)?;
-        Ok(Home { client, _claim: claim })
+        Ok(Home { client, claim })
     }
 }
 
 impl Holder for Home {
     fn ping(&mut self) -> Result<(), Failure> {
-        control::ping(&mut self.client)
+        control::ping(&mut self.client)?;
+        self.claim.ping(&mut self.client)
     }
 }
 
@@ -111,7 +111,7 @@ impl Copies for SnapshotCopies {
         let copies = SnapshotCopies {
             endpoint: endpoint.clone(),
             session: session.clone(),
-            home: KeptClaim::new(Claim::IDLE, move |rivals| Home::open(&to, &own, rivals)),
+            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open(&to, &own, rivals)),
             log: Mutex::default(),
         };
         copies.ask(|client| {
@@ -332,7 +332,7 @@ fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
 fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let tried = format!("keep snapshots at {}", endpoint.address.shown());
-    let edition = client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS nvarchar(8))").map_err(asked)?;
+    let edition = facts::edition(client).map_err(asked)?;
     if WITHOUT.contains(&edition.as_str()) {
         let cause = "Azure's services have no database snapshots";
         return Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("write `reset = \"rebuild\"`"));

@@ -22,6 +22,15 @@ struct View {
     passing: &'static [&'static str],
 }
 
+/// Edition of Azure SQL Database.
+/// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
+pub(super) const AZURE: &str = "5";
+
+/// The number of the engine's edition.
+pub(super) fn edition(client: &mut Client) -> Result<String, AskError> {
+    client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)")
+}
+
 /// One-row views without the host's. Missing columns are skipped.
 const VIEWS: [&View; 4] = [&SERVER, &MACHINE, &DATABASE, &SESSION];
 /// First release on Linux; from it on one view describes either host.

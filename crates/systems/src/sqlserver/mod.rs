@@ -28,6 +28,7 @@ mod watch;
 use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
+use crate::owner::TableOwner;
 use crate::server::counted::CountsQuery;
 use crate::server::no_recipe::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
@@ -152,6 +153,10 @@ impl Server for SqlServer {
             tables::refuse_unfit(client, endpoint, owner)?;
         }
         Ok(SqlServer)
+    }
+
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
 
     fn refuse_program(_system: &SqlServerSystem, program: &Program) -> Result<(), Failure> {

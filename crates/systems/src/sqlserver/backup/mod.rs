@@ -44,9 +44,8 @@ const PERCENT: i32 = 3211;
 const PROCESSED: i32 = 3014;
 /// "Write on … failed: 112(There is not enough space on the disk)".
 const WRITE_FAILED: i32 = 3202;
-/// Editions: Azure SQL Database, Managed Instance, Express.
+/// Editions: Managed Instance, Express.
 /// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
-const AZURE: &str = "5";
 const MANAGED: &str = "8";
 const EXPRESS: &str = "4";
 /// From this release on a procedure removes any file.
@@ -202,7 +201,7 @@ impl<'a> SqlServerBackups<'a> {
         let tried = "take a backup";
         let asked = |error: AskError| failure(ASK_RIGHTS, &error);
         let cause = match edition(client)?.as_str() {
-            AZURE => Some("Azure SQL Database takes its backups itself, and nobody else may"),
+            facts::AZURE => Some("Azure SQL Database takes its backups itself, and nobody else may"),
             MANAGED => Some("a Managed Instance backs up to a URL only, which étalon does not do"),
             _ => None,
         };
@@ -227,8 +226,7 @@ fn release(client: &Client) -> u32 {
 const ASK_RIGHTS: &str = "ask what the server lets étalon do";
 
 fn edition(client: &mut Client) -> Result<String, Failure> {
-    let asked = client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)");
-    asked.map_err(|error| failure(ASK_RIGHTS, &error))
+    facts::edition(client).map_err(|error| failure(ASK_RIGHTS, &error))
 }
 
 fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
