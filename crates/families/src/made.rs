@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use crate::dataset::{Dataset, Dialect};
 
 /// Words between `CREATE` and the kind of thing that is made.
-const MODIFIERS: [&str; 14] = [
+const MODIFIERS: [&str; 15] = [
     "OR",
     "REPLACE",
+    "ALTER",
     "GLOBAL",
     "LOCAL",
     "UNLOGGED",
@@ -84,6 +85,7 @@ mod tests {
             "T v"
         );
         assert_eq!(names("CREATE OR REPLACE FUNCTION etalon.f() RETURNS int"), "f");
+        assert_eq!(names("CREATE OR ALTER VIEW [dbo].[rich] AS SELECT 1 AS one"), "rich", "as SQL Server has it");
         assert_eq!(names("CREATE DEFINER=me SQL SECURITY INVOKER PROCEDURE `p`()"), "p");
         assert_eq!(names("CREATE INDEX i ON t (x)"), "", "an index goes with its table");
         assert_eq!(names("CREATE TEMPORARY TABLE t (x int)"), "", "it ends with its session");
