@@ -1,9 +1,10 @@
-//! Page inserts, spatial queries, backups, database snapshots, order entry and claims against the scripted server.
+//! Page inserts, spatial queries, backups, database snapshots, order entry, claims and things of others against the scripted server.
 
 mod backup;
 mod claims;
 mod database_snapshots;
 mod order_entry;
+mod others;
 mod pages;
 mod plans;
 mod spatial;

@@ -86,7 +86,7 @@ fn counters_are_differences_and_the_published_totals_stand_beside_them() {
     assert_eq!(outcome.value("write_stall/log.etalon_log"), 320.0);
     assert_eq!(outcome.value("file_size/data"), 8_388_608.0);
     assert!(why_not(outcome.store(), "os_write_bytes/processes").contains("not on this host"));
-    let asked = super::batches_with(&server, &["TIO", "dm_io_virtual", "@own", "CHECKPOINT", "RECOVERY"]);
+    let asked = super::batches_with(&server, &[" TIO ", "'TIO'", "dm_io_virtual", "@own", "CHECKPOINT", "RECOVERY"]);
     insta::assert_snapshot!("pages", asked);
     assert!(!server.database().exists, "nothing of étalon's is left");
 }

@@ -5,6 +5,7 @@
 //! So it shows that étalon sends what it should and accepts what may come, but not that a SQL Server accepts what
 //! étalon sends.
 
+mod objects;
 mod sessions;
 mod snapshots;
 mod talk;
@@ -18,6 +19,7 @@ use std::thread;
 
 use rustls::ServerConfig;
 
+pub use objects::{Lists, Object};
 pub use sessions::Sessions;
 pub use snapshots::Snapshot;
 pub use talk::{Call, Parameter};
@@ -53,7 +55,12 @@ pub type Statements = Box<dyn FnMut(&str, &[Parameter]) -> Option<Vec<u8>> + Sen
 #[derive(Default)]
 pub struct Database {
     pub exists: bool,
+    /// What the marker says, and its lists.
     pub marker: Option<String>,
+    pub lists: Option<Lists>,
+    pub objects: Vec<Object>,
+    /// What a new database has.
+    pub model: Vec<Object>,
     pub history: i64,
     pub balance: i64,
     /// Names and types of their columns.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
-use super::snapshots;
 use super::tokens::{self, Reply};
 use super::{Asked, Encryption, PASSWORD, Shared};
+use super::{objects, snapshots};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
@@ -316,7 +316,8 @@ impl Talk<'_> {
         let number = |number: i64| tokens::result(&["#"], &[&[Some(number.to_string().as_str())]]);
         let word = |word: &str| tokens::result(&[""], &[&[Some(word)]]);
         let mut database = self.shared.database();
-        if let Some(answer) = snapshots::answer(&mut database, sql).or_else(|| database.answer(sql, &[])) {
+        let answer = snapshots::answer(&mut database, sql).or_else(|| database.answer(sql, &[]));
+        if let Some(answer) = answer.or_else(|| objects::answer(&mut database, sql)) {
             return answer;
         }
         if sql.starts_with("BEGIN TRAN") {
@@ -337,17 +338,13 @@ impl Talk<'_> {
         } else if sql.starts_with("SELECT OBJECT_ID") {
             let id = database.marker.as_ref().map(|_| "7");
             return tokens::result(&["#"], &[&[id]]);
-        } else if sql.starts_with("SELECT said") {
-            return word(database.marker.as_deref().unwrap_or_default());
-        } else if sql.contains("sys.objects WHERE is_ms_shipped") {
-            return number(0);
         } else if sql.starts_with("CREATE DATABASE") {
             let (log, statements) = (std::mem::take(&mut database.log), database.statements.take());
-            *database = super::Database { exists: true, log, statements, ..Default::default() };
+            let (model, objects) = (database.model.clone(), database.model.clone());
+            *database = super::Database { exists: true, log, statements, model, objects, ..Default::default() };
         } else if sql.starts_with("DROP DATABASE") {
-            (database.exists, database.marker) = (false, None);
-        } else if let Some(said) = sql.strip_prefix("INSERT INTO dbo.etalon_marker VALUES (N'") {
-            database.marker = Some(said.trim_end_matches("')").to_owned());
+            (database.exists, database.marker, database.lists) = (false, None, None);
+            database.objects.clear();
         } else if let Some((name, columns)) = defined(sql) {
             database.tables.insert(name, columns);
         } else if let Some(table) = sql.strip_prefix("INSERT BULK ") {

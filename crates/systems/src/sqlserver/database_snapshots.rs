@@ -11,9 +11,10 @@ use model::Reset;
 use super::claim::Claim;
 use super::connect::Endpoint;
 use super::dialect::wide_literal;
+use super::room::{Reach, Room};
 use super::session::Session;
 use super::tables::{self, SINGLE_USER};
-use super::{SCHEMA, backup, facts};
+use super::{SCHEMA, facts};
 use crate::kept::{Holder, Idle, KeptClaim, Rivals};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
@@ -22,7 +23,7 @@ use crate::server::system::{Claim as _, Purpose, Settings as _};
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, UNNUMBERED};
 use families::dataset::Tables;
-use families::system::{OpenRequest, Part};
+use families::system::{Consent, OpenRequest, Part};
 use load::error::{Failure, FailureKind};
 
 /// Before the number of a snapshot.
@@ -41,6 +42,7 @@ const IN_USE: [i32; 6] = [924, 3101, 3702, 5061, 5064, 5070];
 pub(crate) struct SnapshotCopies {
     endpoint: Endpoint,
     session: Session,
+    consent: Consent,
     /// In `master`, since a session in étalon's database would be in the way of a revert. It has the claim for as long as the
     /// system is open.
     home: KeptClaim<Home>,
@@ -111,6 +113,7 @@ impl Copies for SnapshotCopies {
         let copies = SnapshotCopies {
             endpoint: endpoint.clone(),
             session: session.clone(),
+            consent: request.consent,
             home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open(&to, &own, rivals)),
             log: Mutex::default(),
         };
@@ -139,6 +142,7 @@ impl Copies for SnapshotCopies {
     fn keep(&self) -> Result<KeptCopy, Failure> {
         self.ask(|client| {
             let tried = format!("keep the database `{SCHEMA}`");
+            self.refuse_things_of_others(client, &tried)?;
             // Its answer may have been lost, and a revert takes that there is one only.
             Snapshots::find(client)?.drop_own(client)?;
             let number = free_number(client).map_err(|error| failure(&*tried, &error))?;
@@ -187,10 +191,7 @@ impl Copies for SnapshotCopies {
     }
 
     fn remove(&self) -> Result<(), Failure> {
-        let removed = self.ask(|client| {
-            backup::forget_own(client);
-            tables::remove(client, &self.endpoint, &self.session)
-        });
+        let removed = self.ask(|client| tables::remove(client, &self.endpoint, &self.session));
         self.home.end(|home| home.client.close());
         removed
     }
@@ -205,10 +206,20 @@ impl SnapshotCopies {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A revert takes away what was made since, and gives everything back the rows that it had.
+    fn refuse_things_of_others(&self, client: &mut Client, tried: &str) -> Result<(), Failure> {
+        if self.consent == Consent::DropForeign {
+            return Ok(());
+        }
+        let room = Room::look(client, Reach::Names).map_err(|error| failure(tried, &error))?;
+        room.refuse_others(tried.to_owned())
+    }
+
     /// `is_online`: no revert to it was broken off, which the same statement then ends.
     fn revert(&self, client: &mut Client, name: &str, is_online: bool) -> Result<(), Failure> {
         let tried = format!("revert the database `{SCHEMA}` to `{name}`");
         if is_online {
+            self.refuse_things_of_others(client, &tried)?;
             let alone = client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"));
             alone.map_err(|error| explain(&tried, &error))?;
         }

@@ -18,6 +18,7 @@ mod keys;
 pub mod lane;
 mod order_entry;
 pub mod pages;
+mod room;
 mod session;
 pub mod spatial;
 mod steps;
@@ -46,6 +47,7 @@ use families::system::{Consent, CpuHold, Engine, OpenRequest, System};
 use families::transactions::Program;
 use load::counters::Counters;
 use load::error::Failure;
+use room::Reach;
 use session::Session;
 pub(crate) use url::Address;
 
@@ -118,6 +120,10 @@ impl Engine for SqlServer {
 
 type SqlServerSystem = ServerSystem<SqlServer>;
 
+fn reach(system: &SqlServerSystem) -> Reach {
+    if system.consent == Consent::DropForeign { Reach::Database } else { Reach::Names }
+}
+
 impl Server for SqlServer {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
@@ -179,10 +185,7 @@ impl Server for SqlServer {
         if system.tables == Tables::None {
             return Ok(());
         }
-        system.ask(|client| {
-            let owner = tables::refuse_foreign(client, system.consent)?;
-            tables::ensure(client, &system.endpoint, &system.session, owner)
-        })
+        system.ask(|client| tables::ensure(system, client))
     }
 
     fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
@@ -192,10 +195,7 @@ impl Server for SqlServer {
     }
 
     fn prepare(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
-        system.ask(|client| {
-            let owner = tables::refuse_foreign(client, system.consent)?;
-            tables::load(client, &system.endpoint, &system.session, data, owner)
-        })
+        system.ask(|client| tables::load(system, client, data))
     }
 
     fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
@@ -207,8 +207,6 @@ impl Server for SqlServer {
     }
 
     fn remove(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
-        // The page inserts' first backup, which nobody else would remove.
-        backup::forget_own(client);
         tables::remove(client, &system.endpoint, &system.session)
     }
 

@@ -1,10 +1,13 @@
 //! Makes étalon's database and fills its tables.
 
+use std::collections::BTreeSet;
+
 use super::connect::{Endpoint, if_known};
 use super::database_snapshots::Snapshots;
-use super::dialect::{TSql, literal, quoted, wide_literal};
+use super::dialect::{TSql, literal, quoted};
+use super::room::{self, Reach, Room};
 use super::session::{Session, is_at_home};
-use super::{SCHEMA, keys};
+use super::{SCHEMA, SqlServerSystem, backup, keys, reach};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
@@ -12,7 +15,6 @@ use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
 use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
-use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -36,8 +38,7 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
         let is_empty = client.one(&things).map_err(asked)? == "0";
         return Ok(if is_empty { TableOwner::Given } else { TableOwner::SomebodyElse });
     }
-    let said = client.one(&format!("SELECT said FROM {marker}")).map_err(asked)?;
-    Ok(TableOwner::of_marker(&said))
+    Ok(TableOwner::of_marker(&room::said(client).map_err(asked)?))
 }
 
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
@@ -113,35 +114,24 @@ impl LoadError {
 
 /// Makes the database with the plan's options, so that facts can be read. One with another system's options is
 /// recreated.
-pub(super) fn ensure(
-    client: &mut Client,
-    endpoint: &Endpoint,
-    session: &Session,
-    owner: TableOwner,
-) -> Result<(), Failure> {
+pub(super) fn ensure(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
+    let owner = refuse_foreign(client, system.consent)?;
     if owner == TableOwner::Guest {
         return Ok(());
     }
-    if owner == TableOwner::Etalon {
-        let said = client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"));
-        if said.is_ok_and(|said| said == marker(session)) {
-            return Ok(());
-        }
+    if owner == TableOwner::Etalon && room::said(client).is_ok_and(|said| said == marker(&system.session)) {
+        return Ok(());
     }
-    make_room(client, endpoint, session, owner).map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
+    let made = make_room(system, client, owner, &BTreeSet::new());
+    made.map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
 }
 
 /// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
-pub(super) fn load(
-    client: &mut Client,
-    endpoint: &Endpoint,
-    session: &Session,
-    data: &Dataset,
-    owner: TableOwner,
-) -> Result<(), Failure> {
+pub(super) fn load(system: &SqlServerSystem, client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    let owner = refuse_foreign(client, system.consent)?;
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
-        make_room(client, endpoint, session, owner)?;
+        make_room(system, client, owner, &data.names(&TSql))?;
         let mut sent = Contents::default();
         for table in &data.tables {
             client.execute(&TSql.create_table(table))?;
@@ -175,34 +165,58 @@ fn marker(session: &Session) -> String {
     if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
 }
 
-/// Leaves only the marker.
-fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: TableOwner) -> Result<(), LoadError> {
-    let marker = match owner {
+/// Leaves nothing of étalon's but the marker, which lists what étalon is about to make.
+fn make_room(
+    system: &SqlServerSystem,
+    client: &mut Client,
+    owner: TableOwner,
+    names: &BTreeSet<String>,
+) -> Result<(), LoadError> {
+    let (session, reach) = (&system.session, reach(system));
+    match owner {
         TableOwner::Given | TableOwner::Guest if !session.database.is_empty() || session.encrypted => {
             return Err(LoadError::Settings);
         }
-        TableOwner::Given | TableOwner::Guest => {
-            empty(client).map_err(LoadError::Failed)?;
-            format!("{MARKER}{GIVEN}")
-        }
-        TableOwner::Nobody | TableOwner::Etalon | TableOwner::SomebodyElse => {
-            if owner != TableOwner::Nobody {
-                drop_database(client).map_err(LoadError::Failed)?;
-            }
-            client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
-            for option in &session.database {
-                client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
-            }
+        TableOwner::Given => {
             enter(client)?;
-            if session.encrypted {
-                keys::encrypt_database(client, endpoint).map_err(LoadError::Failed)?;
-            }
-            marker(session)
+            room::mark(client, &format!("{MARKER}{GIVEN}"))?;
         }
-    };
-    client.execute(&format!("CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL)"))?;
-    client.execute(&format!("INSERT INTO dbo.{MARKER_TABLE} VALUES ({})", wide_literal(&marker)))?;
-    Ok(())
+        TableOwner::Guest => {
+            let room = Room::look(client, reach)?;
+            empty(client, room, names)?;
+        }
+        TableOwner::Etalon if reach == Reach::Names => match Room::look(client, reach)? {
+            room if room.is_alone() => make_again(client, &system.endpoint, session)?,
+            room => {
+                if room::said(client)? != marker(session) {
+                    let tried = format!("make the database `{SCHEMA}` again, with the plan's options");
+                    room.refuse_others(tried).map_err(LoadError::Failed)?;
+                }
+                empty(client, room, names)?;
+            }
+        },
+        TableOwner::Etalon | TableOwner::SomebodyElse => make_again(client, &system.endpoint, session)?,
+        TableOwner::Nobody => make_database(client, &system.endpoint, session)?,
+    }
+    Ok(room::write_names(client, names)?)
+}
+
+fn make_again(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), LoadError> {
+    drop_database(client).map_err(LoadError::Failed)?;
+    make_database(client, endpoint, session)
+}
+
+/// Makes the database with its options and its marker.
+fn make_database(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), LoadError> {
+    client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
+    for option in &session.database {
+        client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
+    }
+    enter(client)?;
+    if session.encrypted {
+        keys::encrypt_database(client, endpoint).map_err(LoadError::Failed)?;
+    }
+    Ok(room::mark(client, &marker(session))?)
 }
 
 /// Azure SQL Database has no `USE`; there the login selects the database.
@@ -225,26 +239,15 @@ fn drop_database(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(asked)
 }
 
-/// For a database that was given.
-fn empty(client: &mut Client) -> Result<(), Failure> {
+/// Drops étalon's things by name from a database that stays.
+fn empty(client: &mut Client, mut room: Room, names: &BTreeSet<String>) -> Result<(), LoadError> {
     // Or each page of what follows would be copied into one that a killed étalon left.
-    Snapshots::find(client)?.drop_own(client)?;
-    let emptied = enter(client).and_then(|()| drop_tables(client));
-    emptied.map_err(|error| failure(format!("empty the database `{SCHEMA}`"), &error))
-}
-
-/// And étalon's procedures.
-fn drop_tables(client: &mut Client) -> Result<(), AskError> {
-    let procedures = "SELECT name FROM sys.procedures WHERE is_ms_shipped = 0 AND schema_id = SCHEMA_ID(N'dbo')";
-    let names = client.rows(procedures)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
-    for name in names.filter(|name| PROCEDURES.contains(&name.as_str())).collect::<Vec<_>>() {
-        client.execute(&format!("DROP PROCEDURE dbo.{}", quoted(&name)))?;
-    }
-    for row in client.rows("SELECT name FROM sys.tables WHERE is_ms_shipped = 0 AND schema_id = SCHEMA_ID(N'dbo')")? {
-        let name = row.into_iter().next().flatten().unwrap_or_default();
-        client.execute(&format!("DROP TABLE dbo.{}", quoted(&name)))?;
-    }
-    Ok(())
+    Snapshots::find(client).and_then(|snapshots| snapshots.drop_own(client)).map_err(LoadError::Failed)?;
+    room.refuse_dependents().map_err(LoadError::Failed)?;
+    room.refuse_taken(names).map_err(LoadError::Failed)?;
+    enter(client)?;
+    room.clear(client)?;
+    room.refuse_dependents().map_err(LoadError::Failed)
 }
 
 /// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
@@ -286,14 +289,52 @@ fn insert(client: &mut Client, table: &Table, of_table: &mut Rows<'_>) -> Result
     Ok(taken)
 }
 
-/// The database, or only its tables if it was given.
+/// Drops what étalon made, and the database with it if étalon made that and nothing of others lies there.
+///
+/// # Errors
+/// [`FailureKind::NotOurs`]: something of others stays, which the failure names.
 pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
-    match owner(client)? {
-        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => {}
-        TableOwner::Etalon if !is_at_home(endpoint) => drop_database(client)?,
-        TableOwner::Etalon | TableOwner::Guest => empty(client)?,
+    let owner = owner(client)?;
+    if matches!(owner, TableOwner::Etalon | TableOwner::Guest) {
+        let removed = remove_own(client, endpoint, owner);
+        if session.encrypted
+            && let Err(failure @ Failure { kind: FailureKind::NotOurs, .. }) = &removed
+        {
+            let hint = format!(
+                "the database stays encrypted by the certificate `{}` in master, which stays, too",
+                keys::CERTIFICATE
+            );
+            return Err(failure.clone().hint(hint));
+        }
+        removed?;
     }
     if session.encrypted { keys::remove(client) } else { Ok(()) }
+}
+
+fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
+    let asked = |error: AskError| failure(format!("drop the database `{SCHEMA}`"), &error);
+    let mut room = Room::look(client, Reach::Names).map_err(asked)?;
+    if owner == TableOwner::Etalon && room.is_alone() {
+        // The page inserts' first backup, which no one else would remove.
+        backup::forget(client, SCHEMA);
+        if !is_at_home(endpoint) {
+            return drop_database(client);
+        }
+    }
+    Snapshots::find(client)?.drop_own(client)?;
+    let mut clear = || {
+        enter(client)?;
+        if room.clear(client)? {
+            return Ok(());
+        }
+        if owner == TableOwner::Etalon && !room.is_alone() {
+            // It says whose the database is.
+            return room::write_names(client, &BTreeSet::new());
+        }
+        client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))
+    };
+    clear().map_err(asked)?;
+    room.refuse_to_leave_unsaid()
 }
 
 #[cfg(test)]

@@ -516,14 +516,14 @@ fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>,
     Ok(answer.rows.iter().enumerate().filter_map(to).collect())
 }
 
-pub(super) fn forget_own(client: &mut Client) {
+fn forget_own(client: &mut Client) {
     if tables::owner(client).is_ok_and(|owner| owner == TableOwner::Etalon) {
         forget(client, SCHEMA);
     }
 }
 
-/// From the backup history. Best effort.
-fn forget(client: &mut Client, database: &str) {
+/// Removes a database from the backup history, if the login may.
+pub(super) fn forget(client: &mut Client, database: &str) {
     let name = wide_literal(database);
     let _ = client.execute(&format!(
         "IF EXISTS (SELECT 1 FROM msdb.dbo.backupset WHERE database_name = {name}) EXEC \

@@ -1,0 +1,393 @@
+//! What lies in étalon's database: its own things, whose names its marker table lists, and those of others.
+//!
+//! Étalon drops its own by name, and the database only where nothing of others lies in it. What others put next to étalon's
+//! things, or built on them, stays and is named. What was there when étalon made the marker, such as what a new database has from
+//! `model`, is neither. Columns, indexes and constraints of a table are parts of it and go with it.
+
+use std::collections::BTreeSet;
+
+use super::SCHEMA;
+use super::dialect::{quoted, wide_literal};
+use crate::owner::{MARKER_TABLE, things_of_others};
+use crate::sqlserver::lane::{AskError, Client};
+use load::error::{Failure, FailureKind};
+
+/// "Invalid column name", of a marker by an étalon that listed nothing.
+const NO_SUCH_COLUMN: i32 = 207;
+/// The schema of étalon's things.
+const OWN_SCHEMA: &str = "dbo";
+
+/// Which things of the database are étalon's to drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those in the marker's list.
+    Names,
+    /// All: the user allows it.
+    Database,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Thing {
+    /// The word after `DROP`: `TABLE`, `VIEW`, `PROCEDURE`.
+    kind: &'static str,
+    /// Empty where it lies in none.
+    schema: String,
+    name: String,
+    /// Of a trigger: the table or view, in the same schema.
+    on: String,
+}
+
+impl Thing {
+    fn shown(&self) -> String {
+        let kind = self.kind.to_lowercase();
+        if self.schema.is_empty() {
+            return format!("{kind} {}", self.name);
+        }
+        let on = if self.on.is_empty() { String::new() } else { format!(" on {}", self.on) };
+        format!("{kind} {}.{}{on}", self.schema, self.name)
+    }
+
+    fn drop_statement(&self) -> String {
+        format!("DROP {} IF EXISTS {}.{}", self.kind, quoted(&self.schema), quoted(&self.name))
+    }
+
+    fn is_named(&self, names: &BTreeSet<String>) -> bool {
+        self.schema.eq_ignore_ascii_case(OWN_SCHEMA) && names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
+    }
+
+    /// Tells whether `DROP` with schema and name removes it.
+    fn is_droppable(&self) -> bool {
+        !self.schema.is_empty() && !matches!(self.kind, "QUEUE" | "EXTERNAL TABLE" | "PLAN GUIDE" | "OBJECT")
+    }
+
+    fn is_called(&self, schema: &str, name: &str) -> bool {
+        self.schema.eq_ignore_ascii_case(schema) && self.name.eq_ignore_ascii_case(name)
+    }
+}
+
+/// Something of others that needs one of étalon's things, or would go with it.
+struct Dependent {
+    shown: String,
+    on: String,
+}
+
+/// A foreign key, with schema and name of its table and of the one that it refers to.
+struct ForeignKey {
+    name: String,
+    from: (String, String),
+    to: (String, String),
+}
+
+pub(super) struct Room {
+    own: Vec<Thing>,
+    others: Vec<Thing>,
+    dependents: Vec<Dependent>,
+}
+
+/// The columns of the marker's row, beyond what it says.
+#[derive(Default)]
+struct Lists {
+    made: BTreeSet<String>,
+    /// As [`Thing::shown`] has them.
+    found: BTreeSet<String>,
+}
+
+fn lines(text: &str) -> BTreeSet<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Makes the marker in the session's database, étalon's. What is there at this moment, others brought before étalon.
+pub(super) fn mark(client: &mut Client, said: &str) -> Result<(), AskError> {
+    let found: Vec<String> = things(client)?.iter().map(Thing::shown).collect();
+    make_marker(client, said, &found.join("\n"))
+}
+
+fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskError> {
+    client.execute(&format!(
+        "CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL PRIMARY KEY, made nvarchar(max) NOT NULL, found \
+         nvarchar(max) NOT NULL)"
+    ))?;
+    client.execute(&format!(
+        "INSERT INTO dbo.{MARKER_TABLE} (said, made, found) VALUES ({}, N'', {})",
+        wide_literal(said),
+        wide_literal(found)
+    ))
+}
+
+/// Notes in the session's database what étalon is about to make there, in place of what it had made. A marker of an étalon that
+/// listed nothing is made again.
+pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains('\n')).collect();
+    let write = format!("UPDATE dbo.{MARKER_TABLE} SET made = {}", wide_literal(&names.join("\n")));
+    match client.execute(&write) {
+        Err(error) if error.number() == Some(NO_SUCH_COLUMN) => {
+            let said = said(client)?;
+            client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))?;
+            make_marker(client, &said, "")?;
+            client.execute(&write)
+        }
+        written => written,
+    }
+}
+
+pub(super) fn said(client: &mut Client) -> Result<String, AskError> {
+    client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"))
+}
+
+/// Reads the marker's lists, which one of an étalon that listed nothing does not have.
+fn lists(client: &mut Client) -> Result<Lists, AskError> {
+    match client.rows(&format!("SELECT made, found FROM [{SCHEMA}].dbo.{MARKER_TABLE}")) {
+        Err(error) if error.number() == Some(NO_SUCH_COLUMN) => Ok(Lists::default()),
+        rows => {
+            let mut row = rows?.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default);
+            let mut next = || lines(&row.next().unwrap_or_default());
+            Ok(Lists { made: next(), found: next() })
+        }
+    }
+}
+
+impl Room {
+    /// Looks at the database, whatever the session's own.
+    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+        let lists = lists(client)?;
+        let is_known = |thing: &Thing| lists.found.contains(&thing.shown()) && !thing.is_named(&lists.made);
+        let is_own = |thing: &Thing| match reach {
+            Reach::Names => thing.is_named(&lists.made),
+            Reach::Database => thing.is_droppable(),
+        };
+        let things = things(client)?.into_iter().filter(|thing| !is_known(thing));
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things.partition(is_own);
+        let is_on_own = |thing: &Thing| {
+            thing.kind == "TRIGGER" && own.iter().any(|table| table.is_called(&thing.schema, &thing.on))
+        };
+        // A trigger goes with its table.
+        let (triggers, others): (Vec<Thing>, Vec<Thing>) = others.into_iter().partition(is_on_own);
+        let dependents = triggers.iter().map(|trigger| Dependent {
+            shown: format!("trigger {}.{}", trigger.schema, trigger.name),
+            on: trigger.on.clone(),
+        });
+        Ok(Room { dependents: dependents.collect(), own, others })
+    }
+
+    /// Tells whether nothing of others lies there.
+    pub(super) fn is_alone(&self) -> bool {
+        self.others.is_empty() && self.dependents.is_empty()
+    }
+
+    /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
+    pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
+        if self.dependents.is_empty() {
+            return Ok(());
+        }
+        let said = self.dependents.iter().map(|one| format!("{} depends on {OWN_SCHEMA}.{}", one.shown, one.on));
+        let tried = format!("make étalon's tables in the database `{SCHEMA}` again");
+        Err(things_of_others(tried, said.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// Refuses names that are taken by others.
+    pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
+        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
+        Err(things_of_others(format!("make étalon's tables in the database `{SCHEMA}`"), cause))
+    }
+
+    /// Refuses what would take away everything in the database.
+    pub(super) fn refuse_others(&self, tried: String) -> Result<(), Failure> {
+        if self.is_alone() {
+            return Ok(());
+        }
+        Err(things_of_others(tried, format!("étalon did not make all that lies there: {}", self.said())))
+    }
+
+    /// Drops étalon's things in the session's database but those that something of others needs. Returns whether any are left.
+    pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
+        let is_bound = |thing: &&Thing| self.dependents.iter().any(|one| one.on.eq_ignore_ascii_case(&thing.name));
+        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(is_bound);
+        let (left, mut refused) = drop_in_turn(client, left)?;
+        if refused.is_some() && drop_keys_between(client, &left)? {
+            (_, refused) = drop_in_turn(client, left)?;
+        }
+        let Some(refused) = refused else { return Ok(!bound.is_empty()) };
+        let needing = dependents(client, &self.own)?;
+        if needing.is_empty() && bound.is_empty() {
+            return Err(refused);
+        }
+        self.dependents.extend(needing);
+        Ok(true)
+    }
+
+    /// What stays, after [`Room::clear`].
+    pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
+        if self.is_alone() {
+            return Ok(());
+        }
+        let tried = format!("remove the database `{SCHEMA}`");
+        Err(Failure::new(FailureKind::NotOurs, tried, format!("what étalon did not make stays: {}", self.said())))
+    }
+
+    fn said(&self) -> String {
+        let is_bound = |shown: &String| self.dependents.iter().any(|one| one.shown == *shown);
+        let next_to_it = self.others.iter().map(Thing::shown).filter(|shown| !is_bound(shown));
+        let bound = self.dependents.iter().map(|one| format!("{}, which needs {OWN_SCHEMA}.{}", one.shown, one.on));
+        next_to_it.chain(bound).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Drops things in an order that the server takes. Returns those that it keeps, and why.
+fn drop_in_turn<'a>(
+    client: &mut Client,
+    mut left: Vec<&'a Thing>,
+) -> Result<(Vec<&'a Thing>, Option<AskError>), AskError> {
+    loop {
+        let (before, mut last) = (left.len(), None);
+        let mut stuck = Vec::new();
+        for thing in left {
+            match client.execute(&thing.drop_statement()) {
+                Ok(()) => {}
+                Err(error @ AskError::Server(_)) => {
+                    last = Some(error);
+                    stuck.push(thing);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        left = stuck;
+        if last.is_none() || left.len() == before {
+            return Ok((left, last));
+        }
+    }
+}
+
+/// Drops the foreign keys from one of these tables to another: tables that refer to each other cannot go otherwise. Returns whether
+/// there were any.
+fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, AskError> {
+    let is_one = |(schema, name): &(String, String)| tables.iter().any(|table| table.is_called(schema, name));
+    let keys: Vec<ForeignKey> =
+        foreign_keys(client)?.into_iter().filter(|key| is_one(&key.from) && is_one(&key.to)).collect();
+    for ForeignKey { name, from: (schema, table), .. } in &keys {
+        let (schema, table, name) = (quoted(schema), quoted(table), quoted(name));
+        client.execute(&format!("ALTER TABLE {schema}.{table} DROP CONSTRAINT {name}"))?;
+    }
+    Ok(!keys.is_empty())
+}
+
+/// Everything with a name of its own in étalon's database. What the server made itself is left out, and constraints, indexes and
+/// internal tables are parts of tables.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-objects-transact-sql>
+fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+    let sql = format!(
+        "SELECT RTRIM(o.type), s.name, o.name, p.name FROM [{SCHEMA}].sys.objects AS o JOIN [{SCHEMA}].sys.schemas AS s ON \
+         s.schema_id = o.schema_id LEFT JOIN [{SCHEMA}].sys.objects AS p ON p.object_id = o.parent_object_id WHERE o.is_ms_shipped \
+         = 0 AND o.name <> N'{MARKER_TABLE}' AND (o.type NOT IN ('C', 'D', 'EC', 'F', 'IT', 'PK', 'S', 'ST', 'TT', 'UQ') OR o.type \
+         = 'D' AND o.parent_object_id = 0) UNION ALL SELECT 'TYPE', s.name, t.name, NULL FROM [{SCHEMA}].sys.types AS t JOIN \
+         [{SCHEMA}].sys.schemas AS s ON s.schema_id = t.schema_id WHERE t.is_user_defined = 1 UNION ALL SELECT 'DATABASE', '', \
+         name, NULL FROM [{SCHEMA}].sys.triggers WHERE parent_class = 0 AND is_ms_shipped = 0 UNION ALL SELECT 'SCHEMA', '', s.name, \
+         NULL FROM [{SCHEMA}].sys.schemas AS s WHERE s.name NOT IN (N'dbo', N'guest', N'INFORMATION_SCHEMA', N'sys') AND NOT EXISTS \
+         (SELECT 1 FROM [{SCHEMA}].sys.database_principals AS d WHERE d.name = s.name AND d.is_fixed_role = 1) UNION ALL SELECT \
+         CASE WHEN type IN ('A', 'R') THEN 'ROLE' ELSE 'USER' END, '', name, NULL FROM [{SCHEMA}].sys.database_principals WHERE \
+         is_fixed_role = 0 AND name NOT IN (N'public', N'dbo', N'guest', N'INFORMATION_SCHEMA', N'sys') ORDER BY 1, 2, 3"
+    );
+    let things = client.rows(&sql)?.into_iter().map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        let kind = kind(&next());
+        let (schema, name, parent) = (next(), next(), next());
+        Thing { kind, schema, name, on: if kind == "TRIGGER" { parent } else { String::new() } }
+    });
+    Ok(things.collect())
+}
+
+/// The word after `DROP` for a type of object, or for what [`things`] calls it.
+fn kind(code: &str) -> &'static str {
+    match code {
+        "U" => "TABLE",
+        "V" => "VIEW",
+        "P" | "PC" | "RF" | "X" => "PROCEDURE",
+        "FN" | "IF" | "TF" | "FS" | "FT" => "FUNCTION",
+        "AF" => "AGGREGATE",
+        "TR" | "TA" => "TRIGGER",
+        "SN" => "SYNONYM",
+        "SO" => "SEQUENCE",
+        "R" => "RULE",
+        "D" => "DEFAULT",
+        "SQ" => "QUEUE",
+        "SP" => "SECURITY POLICY",
+        "ET" => "EXTERNAL TABLE",
+        "PG" => "PLAN GUIDE",
+        "TYPE" => "TYPE",
+        "DATABASE" => "DATABASE TRIGGER",
+        "SCHEMA" => "SCHEMA",
+        "ROLE" => "ROLE",
+        "USER" => "USER",
+        _ => "OBJECT",
+    }
+}
+
+/// All of the session's database.
+fn foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
+    let sql = "SELECT name, OBJECT_SCHEMA_NAME(parent_object_id), OBJECT_NAME(parent_object_id), \
+               OBJECT_SCHEMA_NAME(referenced_object_id), OBJECT_NAME(referenced_object_id) FROM sys.foreign_keys ORDER BY name";
+    let keys = client.rows(sql)?.into_iter().map(|row| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        ForeignKey { name: next(), from: (next(), next()), to: (next(), next()) }
+    });
+    Ok(keys.collect())
+}
+
+/// Foreign keys of others' tables on étalon's, and what others bound to étalon's things by `WITH SCHEMABINDING`, a check or a
+/// computed column.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-sql-expression-dependencies-transact-sql>
+fn dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
+    let is_own = |schema: &str, name: &str| own.iter().any(|thing| thing.is_called(schema, name));
+    let keys = foreign_keys(client)?.into_iter().filter(|key| is_own(&key.to.0, &key.to.1));
+    let of_others = keys.filter(|key| !is_own(&key.from.0, &key.from.1));
+    let mut dependents: Vec<Dependent> = of_others
+        .map(|ForeignKey { name, from: (schema, table), to }| Dependent {
+            shown: format!("foreign key {name} of table {schema}.{table}"),
+            on: to.1,
+        })
+        .collect();
+    let bound = "SELECT DISTINCT RTRIM(o.type), OBJECT_SCHEMA_NAME(o.object_id), o.name, OBJECT_NAME(NULLIF(o.parent_object_id, 0)), \
+                 OBJECT_SCHEMA_NAME(d.referenced_id), OBJECT_NAME(d.referenced_id) FROM sys.sql_expression_dependencies AS d JOIN \
+                 sys.objects AS o ON o.object_id = d.referencing_id WHERE d.is_schema_bound_reference = 1 AND \
+                 d.referenced_class = 1 ORDER BY 2, 3";
+    let rows = match client.rows(bound) {
+        // A login that does not own the database may not see them: then the server's refusal names one.
+        Err(AskError::Server(_)) => Vec::new(),
+        rows => rows?,
+    };
+    for row in rows {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        let mut next = || row.next().unwrap_or_default();
+        let (code, schema, name, parent, on_schema, on) = (next(), next(), next(), next(), next(), next());
+        let (kind, holder) = if parent.is_empty() { (kind(&code), &name) } else { ("TABLE", &parent) };
+        if is_own(&on_schema, &on) && !is_own(&schema, holder) {
+            dependents.push(Dependent { shown: format!("{} {schema}.{holder}", kind.to_lowercase()), on });
+        }
+    }
+    Ok(dependents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thing_is_named_in_the_schema_of_étalon_s_own() {
+        let thing = |schema: &str, name: &str| Thing {
+            kind: "TABLE",
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            on: String::new(),
+        };
+        let names = lines("pgbench_accounts\nenter_order");
+        assert!(thing("dbo", "PGBENCH_accounts").is_named(&names));
+        assert!(!thing("hr", "pgbench_accounts").is_named(&names));
+        assert_eq!(thing("dbo", "a]b").drop_statement(), "DROP TABLE IF EXISTS [dbo].[a]]b]");
+        assert!(!Thing { kind: "USER", ..thing("", "monitor") }.is_droppable());
+    }
+}
