@@ -73,7 +73,8 @@ fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
             (false, true) => &mut of_b,
             (false, false) => continue,
         };
-        of_side.insert(format!("{}, {}", row.benchmark, row.case_label()));
+        let keys = row.case_label();
+        of_side.insert(if keys.is_empty() { row.benchmark.clone() } else { format!("{}, {keys}", row.benchmark) });
         sides = sides.or(Some((&row.a.label, &row.b.label)));
     }
     let ran = |side: &str, cases: &BTreeSet<String>| {

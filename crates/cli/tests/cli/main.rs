@@ -34,6 +34,7 @@ mod limits;
 mod loads;
 mod long_loads;
 mod names;
+mod others;
 mod outputs;
 mod own_limits;
 mod power;

@@ -31,9 +31,19 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn done(mut command: Command) {
-    let output = command.current_dir("/").output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+#[track_caller]
+fn done(command: Command) {
+    answer(command, &[]).unwrap_or_else(|said| panic!("{said}"));
+}
+
+/// What a client prints, or what it says when it fails.
+pub fn answer(mut command: Command, arguments: &[&str]) -> Result<String, String> {
+    let output = command.args(arguments).current_dir("/").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{command:?}: {said}"))
 }
 
 /// Gives the command that starts a server with these settings.
@@ -80,9 +90,15 @@ fn folder_of(user: &str) -> tempfile::TempDir {
     folder
 }
 
-pub fn psql(port: u16, database: &str, sql: &str) {
+pub fn psql_command(port: u16, database: &str) -> Command {
     let mut command = Command::new("psql");
-    command.args(["-X", "-q", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", ROLE, "-d", database, "-c", sql]);
+    command.args(["-X", "-q", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", ROLE, "-d", database]);
+    command
+}
+
+pub fn psql(port: u16, database: &str, sql: &str) {
+    let mut command = psql_command(port, database);
+    command.args(["-c", sql]);
     done(command);
 }
 
@@ -160,10 +176,16 @@ fn which_mariadbd() -> PathBuf {
     folders.into_iter().map(|folder| folder.join("mariadbd")).find(|path| path.exists()).unwrap()
 }
 
-pub fn mariadb_sql(server: &Database, sql: &str) {
+pub fn mariadb_command(server: &Database) -> Command {
     let socket = server.folder.path().join("socket");
     let mut command = Command::new("mariadb");
-    command.args(["--no-defaults", "-u", "root", "--socket"]).arg(socket).args(["-e", sql]);
+    command.args(["--no-defaults", "-u", "root", "--socket"]).arg(socket);
+    command
+}
+
+pub fn mariadb_sql(server: &Database, sql: &str) {
+    let mut command = mariadb_command(server);
+    command.args(["-e", sql]);
     done(command);
 }
 

@@ -57,6 +57,7 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
     let values: Vec<f64> = sides.iter().flatten().filter_map(|side| side.estimate).collect();
     let unit = RowUnit::new(&row.metric.unit, values.iter().copied());
     let best = match row.metric.direction {
+        _ if values.len() < 2 => None,
         Direction::Higher => values.iter().copied().reduce(f64::max),
         Direction::Lower => values.iter().copied().reduce(f64::min),
         Direction::Neither => None,

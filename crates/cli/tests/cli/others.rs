@@ -1,0 +1,128 @@
+//! What others put next to étalon's tables, or built on them, stays and is named, however étalon ends; and a server that ends idle
+//! sessions takes no claim from étalon.
+
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::scene::{Scene, ran};
+use crate::server::ROLE;
+use crate::server_changes::{Database, answer, fresh_postgres, mariadb, mariadb_command, psql_command};
+
+struct Subject {
+    server: Database,
+    url: String,
+    command: fn(&Database) -> Command,
+    /// Makes tables and a view of others that need étalon's.
+    dependents: &'static str,
+    /// What étalon says of them when it would have to make its tables again.
+    refusal: &'static str,
+    /// Removes them.
+    removal: &'static str,
+    ends_idle_sessions: &'static [&'static str],
+}
+
+fn subjects() -> [Subject; 2] {
+    let postgres = fresh_postgres();
+    let mariadb = mariadb();
+    [
+        Subject {
+            url: format!("postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
+            server: postgres,
+            command: |server| psql_command(server.port, "a"),
+            dependents: "CREATE TABLE public.refs (b int REFERENCES etalon.pgbench_branches (bid)); \
+                         CREATE VIEW public.seen AS SELECT count(*) FROM etalon.pgbench_tellers",
+            refusal: "view public.seen depends on table etalon.pgbench_tellers",
+            removal: "DROP TABLE public.refs; DROP VIEW public.seen",
+            ends_idle_sessions: &["ALTER SYSTEM SET idle_session_timeout = '1s'", "SELECT pg_reload_conf()"],
+        },
+        Subject {
+            url: format!("mariadb://t@127.0.0.1:{}/?ssl-mode=disabled", mariadb.port),
+            server: mariadb,
+            command: mariadb_command,
+            dependents: "CREATE TABLE a.refs (b int, FOREIGN KEY (b) REFERENCES etalon.pgbench_branches (bid)); \
+                         CREATE VIEW a.seen AS SELECT count(*) FROM etalon.pgbench_tellers",
+            refusal: "foreign key refs_ibfk_1 of table a.refs depends on table etalon.pgbench_branches",
+            removal: "DROP TABLE a.refs; DROP VIEW a.seen",
+            ends_idle_sessions: &["SET GLOBAL wait_timeout = 1, GLOBAL interactive_timeout = 1"],
+        },
+    ]
+}
+
+impl Subject {
+    fn ask(&self, sql: &str) -> Result<String, String> {
+        let client = (self.command)(&self.server);
+        let asks = if client.get_program() == "psql" { "-Atc" } else { "-Nse" };
+        answer(client, &[asks, sql])
+    }
+
+    #[track_caller]
+    fn done(&self, sql: &str) {
+        self.ask(sql).unwrap_or_else(|said| panic!("{sql}: {said}"));
+    }
+
+    fn wait_until(&self, sql: &str) {
+        let started = Instant::now();
+        while let Err(said) = self.ask(sql) {
+            assert!(started.elapsed() < Duration::from_secs(60), "{sql}: {said}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn tables(&self) -> String {
+        let tables =
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'etalon' ORDER BY table_name";
+        self.ask(tables).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn plan(&self, duration: &str) -> String {
+        format!(
+            "[systems.a]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"tpcb-like\"\n\
+             [schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"{duration}\"\n",
+            self.url
+        )
+    }
+}
+
+#[test]
+fn things_of_others_stay_through_signals_kills_and_resumes() {
+    for subject in subjects() {
+        let scene = Scene::new();
+        scene.write("p.toml", &subject.plan("2s"));
+        let mut started = scene.start(&["run", "p.toml"]);
+        subject.wait_until("CREATE TABLE etalon.theirs (x int)");
+        subject.wait_until("SELECT 1 FROM etalon.pgbench_history LIMIT 1");
+        assert!(Command::new("kill").args(["-INT", &started.id().to_string()]).status().unwrap().success());
+        ran(started.wait_with_output().unwrap()).says(130, &["what étalon did not make", "table etalon.theirs"]);
+        assert_eq!(subject.tables(), "etalon_marker theirs");
+
+        let store = scene.store().display().to_string();
+        started = scene.start(&["resume", &store]);
+        subject.wait_until("SELECT 1 FROM etalon.pgbench_history LIMIT 1");
+        started.kill().unwrap();
+        started.wait().unwrap();
+        subject.done(subject.dependents);
+        scene.etalon(&["resume", &store]).says(3, &[subject.refusal, "étalon leaves it as it is"]);
+        subject.done("SELECT count(*) FROM etalon.pgbench_branches");
+        subject.done(subject.removal);
+        scene.etalon(&["resume", &store]).says(0, &["table etalon.theirs"]);
+        assert_eq!(subject.tables(), "etalon_marker theirs");
+    }
+}
+
+#[test]
+fn a_server_that_ends_idle_sessions_takes_no_claim() {
+    for subject in subjects() {
+        subject.ends_idle_sessions.iter().for_each(|sql| subject.done(sql));
+        let scene = Scene::new();
+        scene.write("long.toml", &subject.plan("6s")).write("short.toml", &subject.plan("100ms"));
+        let first = scene.start(&["run", "long.toml", "-o", "long"]);
+        subject.wait_until("SELECT 1 FROM etalon.pgbench_history LIMIT 1");
+        // Étalon's own session asks nothing meanwhile.
+        thread::sleep(Duration::from_secs(2));
+        let second = scene.etalon(&["run", "short.toml", "-o", "short"]);
+        second.says(3, &["another étalon", "is using it", "no run had begun"]);
+        ran(first.wait_with_output().unwrap()).says(0, &[]);
+        scene.etalon(&["run", "short.toml", "-o", "short"]).says(0, &[]);
+    }
+}
