@@ -8,8 +8,8 @@ use crate::postgres::lane::Client;
 use crate::server::refusal::failure;
 use load::error::Failure;
 
-/// Settings that `initdb` writes into a new server's `postgresql.conf`, of releases 10 to 18.
-const OF_INITDB: [&str; 16] = [
+/// Settings that `initdb` writes into a new server's `postgresql.conf`, of releases 10 to 18; the mode of files on Windows alone.
+const OF_INITDB: [&str; 17] = [
     "autovacuum_worker_slots",
     "datestyle",
     "default_text_search_config",
@@ -18,6 +18,7 @@ const OF_INITDB: [&str; 16] = [
     "lc_monetary",
     "lc_numeric",
     "lc_time",
+    "log_file_mode",
     "log_timezone",
     "max_connections",
     "max_wal_size",
