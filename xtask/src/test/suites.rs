@@ -6,6 +6,7 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -17,6 +18,9 @@ use super::skipped::{self, Skipped};
 /// Suites that take longest, in this order: begun first, none of them is waited for alone.
 const LONGEST: [&str; 7] =
     ["cli, cli", "Windows, under Wine", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
+
+/// A suite that takes longer than this hangs. It is ended, so that the others are still heard of.
+const LONGEST_RUN: Duration = Duration::from_mins(40);
 
 /// One program that tests something.
 pub struct Suite {
@@ -108,13 +112,31 @@ fn one(mut suite: Suite, folder: &Path) -> Result<(Ran, Vec<u8>)> {
     let file = File::create(&path).with_context(|| path.display().to_string())?;
     let start = Instant::now();
     suite.command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-    let usage = suite.command.spawn().and_then(|child| child.wait4()).with_context(|| suite.name.clone())?;
+    let child = suite.command.spawn().with_context(|| suite.name.clone())?;
+    let id = child.id().to_string();
+    let (ended, end) = mpsc::channel::<()>();
+    let watcher = std::thread::spawn(move || {
+        let hangs = end.recv_timeout(LONGEST_RUN) == Err(RecvTimeoutError::Timeout);
+        if hangs {
+            // With what it has started, which may be what hangs.
+            let _ = Command::new("pkill").args(["-TERM", "-P", &id]).status();
+            let _ = Command::new("kill").args(["-TERM", &id]).status();
+        }
+        hangs
+    });
+    let usage = child.wait4().with_context(|| suite.name.clone())?;
+    drop(ended);
+    let hung = watcher.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
     let mut printed = Vec::new();
     let found = skipped::watch(BufReader::new(File::open(&path)?), &mut printed)?;
     let ran = Ran {
         wall: start.elapsed(),
         cpu: usage.rusage.utime + usage.rusage.stime,
-        failure: (!usage.status.success()).then(|| usage.status.to_string()),
+        failure: if hung {
+            Some(format!("ended after {} min, since it hung", LONGEST_RUN.as_secs() / 60))
+        } else {
+            (!usage.status.success()).then(|| usage.status.to_string())
+        },
         skipped: found,
         name: suite.name,
     };
@@ -135,7 +157,12 @@ pub fn summary(ran: &[Ran], skipped: &[Skipped]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for Ran { name, wall, cpu, failure, .. } in longest {
         let how = if failure.is_some() { "FAILED" } else { "ok" };
-        lines.push(format!("  {how:<6}{}, {:>6.1} s of CPU time  {name}", super::seconds(*wall), cpu.as_secs_f64()));
+        let why = failure.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        lines.push(format!(
+            "  {how:<6}{}, {:>6.1} s of CPU time  {name}{why}",
+            super::seconds(*wall),
+            cpu.as_secs_f64()
+        ));
     }
     let mut skipped = skipped.to_vec();
     for one in ran.iter().flat_map(|ran| &ran.skipped) {

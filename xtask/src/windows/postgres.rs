@@ -68,7 +68,8 @@ pub fn beside_linux(bench: &Bench<'_>) -> Result<()> {
         command.args(["-D", &windows_path(&data)]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let options = format!("-p {port} -h 127.0.0.1 -c max_connections=300");
+    // Wine's servers cannot share the memory into which their statistics grow.
+    let options = format!("-p {port} -h 127.0.0.1 -c max_connections=300 -c track_counts=off");
     let log = windows_path(&bench.path("pg.log"));
     pg_ctl().args(["start", "-W", "-l", &log, "-o", &options]).status().context("starting pg_ctl.exe")?;
     wait_for(|| Ok(TcpStream::connect(("127.0.0.1", port)).is_ok()))
