@@ -13,7 +13,7 @@ use load::error::{Failure, FailureKind};
 /// Preparation included: tables are loaded slowly by a debug build on a busy machine.
 const TOLD_WITHIN: Duration = Duration::from_secs(120);
 /// An interrupt has ended what was asked, and the clean-up after it, within this.
-const ENDED_WITHIN: Duration = Duration::from_secs(2);
+const ENDED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The user of an étalon: interrupts it, and reads its notices.
 pub(crate) struct User {
