@@ -27,8 +27,42 @@ pub struct Options {
     slow: bool,
 }
 
-/// Where the tests of SQLCipher look for an `etalon` that has it.
-const SQLCIPHER: &str = "ETALON_TEST_SQLCIPHER";
+/// Folders of the engines.
+const ENGINES: &str = "crates/systems/src";
+
+/// An engine that a build has only with a feature, as `conformance.toml` in its folder says.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Optional {
+    engine: String,
+    feature: String,
+}
+
+impl Optional {
+    /// Where the tests of the feature look for an `etalon` that has it.
+    fn variable(&self) -> String {
+        format!("ETALON_TEST_{}", self.feature.to_ascii_uppercase())
+    }
+}
+
+/// # Errors
+/// The folder of the engines or a file in it cannot be read.
+fn optional_engines(root: &Path) -> Result<Vec<Optional>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root.join(ENGINES)).context(ENGINES)? {
+        let path = entry.context(ENGINES)?.path().join("conformance.toml");
+        if !path.is_file() {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let table: toml::Table = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        found.extend(table.iter().filter_map(|(engine, known)| {
+            let feature = known.get("feature")?.as_str()?.to_owned();
+            Some(Optional { engine: engine.clone(), feature })
+        }));
+    }
+    found.sort();
+    Ok(found)
+}
 
 /// One thing to do.
 #[derive(Clone, Copy)]
@@ -125,14 +159,19 @@ impl Course<'_> {
 fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Suite>> {
     // What the usual build leaves out comes first: the build after it puts the usual `etalon` in its place again. The whole
     // workspace is named, so that nothing else is built with other features.
-    let with = ["build", "--workspace", "--features", "cli/sqlcipher", "--bin", "etalon", "--test", "conformance"];
-    let mut built = suites::compile(root, &with)?;
-    let other = etalon(root);
-    let sqlcipher = other.with_file_name(format!("etalon-sqlcipher{}", std::env::consts::EXE_SUFFIX));
-    std::fs::copy(&other, &sqlcipher).with_context(|| other.display().to_string())?;
-    for suite in &mut built {
-        suite.name.push_str(", SQLCipher");
-        suite.command.arg("every_engine").env("ETALON_TEST_ENGINE", "sqlcipher");
+    let (mut built, mut others) = (Vec::new(), Vec::new());
+    for optional in optional_engines(root)? {
+        let feature = format!("cli/{}", optional.feature);
+        let with = ["build", "--workspace", "--features", &feature, "--bin", "etalon", "--test", "conformance"];
+        let usual = etalon(root);
+        let other = usual.with_file_name(format!("etalon-{}{}", optional.feature, std::env::consts::EXE_SUFFIX));
+        for mut suite in suites::compile(root, &with)? {
+            suite.name.push_str(&format!(", {}", optional.engine));
+            suite.command.arg("every_engine").env("ETALON_TEST_ENGINE", &optional.engine);
+            built.push(suite);
+        }
+        std::fs::copy(&usual, &other).with_context(|| usual.display().to_string())?;
+        others.push((optional.variable(), other));
     }
     built.extend(suites::compile(root, &["test", "--workspace", "--no-run"])?);
     built.push(Suite::new("examples in comments", command(root, &["test", "--workspace", "--doc"])));
@@ -145,7 +184,7 @@ fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Su
         }
     }
     for Suite { command, .. } in &mut built {
-        command.env(SQLCIPHER, &sqlcipher);
+        command.envs(others.iter().map(|(variable, program)| (variable, program)));
         if options.slow {
             command.env("ETALON_SLOW", "1");
         }
@@ -221,4 +260,20 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 
 fn seconds(time: Duration) -> String {
     format!("{:>6.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_of_the_command_is_tested() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let manifest = std::fs::read_to_string(root.join("crates/cli/Cargo.toml")).unwrap();
+        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+        let features: Vec<&String> = manifest["features"].as_table().unwrap().keys().collect();
+        let optional = optional_engines(root).unwrap();
+        assert!(!features.is_empty());
+        assert_eq!(optional.iter().map(|one| &one.feature).collect::<Vec<_>>(), features);
+    }
 }

@@ -1,7 +1,7 @@
 //! The machine étalon runs on: its clock, cores, memory, disks and processes.
 //!
-//! The only crate that tells operating systems apart, and the only one with `unsafe`. What a system cannot tell is an
-//! error with the reason, never a made-up value.
+//! The only crate that tells operating systems apart, and the only one with `unsafe`, but for the crates of engines' libraries in C
+//! (`docs/extending.md`). What a system cannot tell is an error with the reason, never a made-up value.
 //!
 //! Linux is read from `/proc` and `/sys`; macOS and Windows through `sysinfo`, a few system calls and the text of
 //! system commands. illumos tells its mounts, and of the rest what POSIX does: nobody has run it there, it is only compiled.

@@ -31,7 +31,8 @@ const MARKER_SUFFIX: &str = ".etalon-made";
 /// How a database of an engine lies on the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct FileShape {
-    /// What the engine puts beside the file, under its name and these suffixes.
+    /// What the engine puts next to the file, under its name and these suffixes: files, or folders with all that is in them. When
+    /// the engine has closed a database, its data are in the file alone: a companion is removed, and never copied.
     pub companions: &'static [&'static str],
     /// How the file says that étalon made it.
     pub marker: OwnershipMark,
@@ -229,8 +230,15 @@ impl EmbeddedFile {
     /// # Errors
     /// A file cannot be removed.
     pub fn remove(&self, path: &Path) -> Result<(), Failure> {
-        let companions = self.shape.companions.iter().map(|suffix| companion(path, suffix));
-        remove_files(companions.chain([path.to_owned()]))
+        for companion in self.shape.companions.iter().map(|suffix| companion(path, suffix)) {
+            // A link to a folder is removed as what it is.
+            match fs::symlink_metadata(&companion) {
+                Ok(found) if found.is_dir() => fs::remove_dir_all(&companion)
+                    .map_err(|error| Failure::io(format!("remove {}", companion.display()), &error))?,
+                _ => remove_files([companion])?,
+            }
+        }
+        remove_files([path.to_owned()])
     }
 
     /// Adds to the facts where the data is, and what is left there of what the engine's commits promise.
@@ -247,7 +255,7 @@ impl EmbeddedFile {
     /// The operating system does not do so.
     pub fn empty_caches(&self) -> Result<(), Failure> {
         let companions = self.shape.companions.iter().map(|suffix| companion(&self.path, suffix));
-        for path in companions.chain([self.path.clone()]) {
+        for path in companions.flat_map(files_of).chain([self.path.clone()]) {
             match host::disk::evict(&path) {
                 Err(host::HostError::Path { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
                 other => other.map_err(|e| Failure::new(FailureKind::Unsupported, "empty the caches", e))?,
@@ -399,6 +407,15 @@ pub(crate) fn companion(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// A companion, or the files in it.
+fn files_of(companion: PathBuf) -> Vec<PathBuf> {
+    let is_folder = fs::symlink_metadata(&companion).is_ok_and(|found| found.is_dir());
+    match fs::read_dir(&companion) {
+        Ok(entries) if is_folder => entries.flatten().flat_map(|entry| files_of(entry.path())).collect(),
+        _ => vec![companion],
+    }
+}
+
 /// Removes files of which some may not be there.
 ///
 /// # Errors
@@ -510,4 +527,50 @@ fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut header = Vec::new();
     fs::File::open(path)?.take(100).read_to_end(&mut header)?;
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use families::system::Consent;
+
+    use super::*;
+
+    const SHAPE: FileShape =
+        FileShape { companions: &[".tmp", "-wal"], marker: OwnershipMark::Beside, strangers: |_| Vec::new() };
+
+    /// As an engine would that writes large sorts into a folder next to its file.
+    fn fill(path: &Path) -> Result<(), Failure> {
+        let folder = companion(path, ".tmp");
+        let written = fs::write(path, "data").and_then(|()| fs::create_dir_all(folder.join("sorts")));
+        let written = written.and_then(|()| fs::write(folder.join("sorts/1"), "rows"));
+        written.map_err(|error| Failure::io("fill", &error))
+    }
+
+    #[test]
+    fn a_companion_may_be_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db");
+        let plan = SystemPlan { url: format!("x:{}", path.display()), ..SystemPlan::default() };
+        let open = || EmbeddedFile::open(&OpenRequest::new(&plan, Consent::OwnOnly), SHAPE);
+        let left = || fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
+        let file = open().unwrap();
+        let data = Dataset { name: "one".to_owned(), ..Dataset::default() };
+        file.prepare(&data, fill).unwrap();
+        assert_eq!(files_of(companion(&path, ".tmp")), [folder.path().join("db.tmp/sorts/1")]);
+        file.empty_caches().unwrap();
+        file.prepare(&data, |path| {
+            assert_eq!(
+                fs::symlink_metadata(companion(path, ".tmp")).map(drop).unwrap_err().kind(),
+                io::ErrorKind::NotFound
+            );
+            fill(path)
+        })
+        .unwrap();
+        file.drop_all().unwrap();
+        drop(file);
+        assert_eq!(left(), [""; 0]);
+        fs::create_dir(companion(&path, ".tmp")).unwrap();
+        assert_eq!(open().map(drop).unwrap_err().kind, FailureKind::NotOurs, "the folder is somebody's");
+        assert_eq!(left(), ["db.tmp"]);
+    }
 }

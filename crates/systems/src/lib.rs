@@ -9,6 +9,7 @@ mod data_place;
 pub mod disk;
 mod durability;
 pub mod embedded;
+pub mod in_process;
 mod isolation;
 mod kept;
 pub mod mysql;

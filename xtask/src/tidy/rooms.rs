@@ -39,11 +39,20 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         let Some(folder) = path.strip_suffix("/Cargo.toml") else {
             continue;
         };
-        // Deeper ones would be workspaces of their own, and `fuzz` is one: it knows whatever it feeds.
         let room = folder.strip_prefix("crates/").unwrap_or(folder);
-        if !room.contains('/') && room != "fuzz" {
-            let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
-            findings.extend(check(path, room, &text)?);
+        // `fuzz` is a workspace of its own: it knows whatever it feeds.
+        if room == "fuzz" {
+            continue;
+        }
+        let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
+        match room.split('/').collect::<Vec<&str>>()[..] {
+            [room] => findings.extend(check(path, room, &text)?),
+            ["systems", .., engine, "ffi"] => findings.extend(check_foreign(path, engine, &text)?),
+            _ if path.starts_with("crates/") => {
+                let advice = "a crate is a folder of crates/, or `ffi` in the folder of an engine".to_owned();
+                findings.push(Finding { path: path.clone(), line: 1, rule: "rooms", item: "place".into(), advice });
+            }
+            _ => {}
         }
     }
     let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;
@@ -95,6 +104,22 @@ fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
+}
+
+/// The crate of a library in C knows no other of ours, so that it holds calls of the library and nothing else.
+fn check_foreign(path: &str, engine: &str, text: &str) -> Result<Vec<Finding>> {
+    let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
+    let report = |item: &str, advice: String| {
+        let item = item.to_owned();
+        Finding { path: path.to_owned(), line: 1, rule: "rooms", item, advice }
+    };
+    let name = format!("{engine}-ffi");
+    let package = manifest.get("package").and_then(|package| package.get("name"));
+    let is_named = package.and_then(toml::Value::as_str) == Some(&name);
+    let misnamed = (!is_named).then(|| report("name", format!("call the crate {name}, as its engine's folder")));
+    let known = dependencies(&manifest).into_iter().filter(|name| ROOMS.iter().any(|(ours, _)| ours == name));
+    let known = known.map(|room| report(&room, format!("{name} knows no crate of ours, and not {room}")));
+    Ok(misnamed.into_iter().chain(known).collect())
 }
 
 /// The packages in every table of dependencies: plain, dev, build, and for one platform.
@@ -163,5 +188,16 @@ mod tests {
     fn an_unknown_crate_and_a_wrong_name_are_found() {
         let found = check("crates/x/Cargo.toml", "x", "[package]\nname = \"y\"\n").unwrap();
         assert_eq!((found.len(), found[0].line), (2, 2));
+    }
+
+    #[test]
+    fn the_crate_of_a_library_in_c_knows_none_of_ours() {
+        let good = "[package]\nname = \"abc-ffi\"\n[dependencies]\nlibabc-sys = \"1\"\n";
+        let path = "crates/systems/src/abc/ffi/Cargo.toml";
+        assert_eq!(check_foreign(path, "abc", good).unwrap(), []);
+        let found =
+            check_foreign(path, "abc", "[package]\nname = \"x\"\n[dependencies]\nload.workspace = true\n").unwrap();
+        let items: Vec<&str> = found.iter().map(|one| &*one.item).collect();
+        assert_eq!(items, ["name", "load"]);
     }
 }

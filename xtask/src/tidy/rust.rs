@@ -11,6 +11,9 @@ use super::Finding;
 
 /// The only room with `unsafe` and code for one platform.
 const HOST: &str = "crates/host/";
+/// Where the crate of a library in C is, in the folder of its engine.
+const ENGINES: &str = "crates/systems/";
+const FOREIGN: &str = "/ffi/";
 /// Where a database may be named.
 const DATABASE_ROOM: &str = "crates/systems/src/";
 /// What code elsewhere must not name.
@@ -104,15 +107,21 @@ impl Walker<'_> {
     fn word(&mut self, word: &proc_macro2::Ident, arguments: Option<BTreeSet<String>>) {
         let (text, span) = (word.to_string(), word.span());
         let arguments = arguments.unwrap_or_default();
-        if text == "unsafe" && !self.is_in(&[HOST]) {
-            self.report(span, "unsafe", "", "only crates/host is unsafe: put a safe function there".to_owned());
+        let is_foreign = self.is_in(&[ENGINES]) && self.path.contains(FOREIGN);
+        if text == "unsafe" && !self.is_in(&[HOST]) && !is_foreign {
+            let advice = "only crates/host and the `ffi` of an engine are unsafe: put a safe function there";
+            self.report(span, "unsafe", "", advice.to_owned());
         }
         if (text == "allow" || text == "expect") && arguments.contains("dead_code") {
             let advice = format!("{text}(dead_code): remove what nothing uses, or include only what is used");
             self.report(span, "dead-code", "", advice);
         }
         let platform = PLATFORM_WORDS.iter().find(|platform| arguments.contains(**platform));
-        if let Some(platform) = platform.filter(|_| text.starts_with("cfg") && !self.is_in(&[HOST, "xtask/"])) {
+        let may_tell_apart = self.is_in(&[HOST, "xtask/"]) || is_foreign;
+        if let Some(platform) = platform
+            && text.starts_with("cfg")
+            && !may_tell_apart
+        {
             let advice = format!("cfg({platform}): put it in crates/host behind a portable function");
             self.report(span, "platform-cfg", platform, advice);
         }
@@ -159,6 +168,9 @@ mod tests {
         let bad = "fn f() { unsafe { g() } }\nm! { unsafe { g() } }\nunsafe impl Send for X {}\n";
         assert_eq!(found(bad), ["1 unsafe", "2 unsafe", "3 unsafe"]);
         assert_eq!(found_in("crates/host/src/ring.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/systems/src/abc/ffi/lib.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/systems/src/abc/lane.rs", bad).len(), 3);
+        assert_eq!(found_in("crates/report/ffi/lib.rs", bad).len(), 3);
         assert_eq!(found("// unsafe\nconst A: &str = \"unsafe\";"), NOTHING);
     }
 

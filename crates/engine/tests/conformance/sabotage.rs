@@ -20,8 +20,9 @@ use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Sess
 use load::worker::{self, LoadCounts, WorkerContext};
 use model::{EngineSpec, Facts, Reading, Reset, SystemPlan};
 use systems::embedded;
+use systems::in_process::{Connection as _, InProcessLane, execute};
 
-use super::example::lane::ExampleLane;
+use super::example::lane::ExampleConnection;
 use super::example::{Example, ExampleDialect, ExampleSystem};
 
 /// What is broken.
@@ -333,7 +334,7 @@ impl System for Sabotaged {
         if !matches!(self.sabotage, Sabotage::Pipeline | Sabotage::Reconnect) {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;
         }
-        let lane = ExampleLane::new(context.connect(1, |_| self.system.connect())?, program)?;
+        let lane = InProcessLane::new(context.connect(1, |_| self.system.connect())?, program, &ExampleDialect)?;
         let texts = program.statements().iter().map(|message| message.sql(&ExampleDialect)).collect();
         let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0, texts, row: Vec::new() };
         worker::run(lane, program, &RealClock, context)
@@ -381,7 +382,7 @@ impl System for Sabotaged {
 
 struct SabotagedLane {
     sabotage: Sabotage,
-    lane: ExampleLane,
+    lane: InProcessLane<ExampleConnection>,
     submitted: u64,
     /// The program's messages.
     texts: Vec<String>,
@@ -401,13 +402,13 @@ impl SabotagedLane {
         match self.sabotage {
             Sabotage::OneConnection => {
                 *client = 0;
-                let is_open = !self.lane.clients[0].connection.is_autocommit();
+                let is_open = self.lane.clients[0].connection.is_in_transaction() == Some(true);
                 (text.starts_with("BEGIN") && is_open) || (["COMMIT", "ROLLBACK"].contains(&&*text) && !is_open)
             }
             Sabotage::UnkeptQueries => is_unkept_query,
             Sabotage::FirstRows if is_unkept_query && op.parameters.is_empty() => {
-                let mut statement = self.lane.clients[*client].connection.prepare(&text).unwrap();
-                statement.query([]).unwrap().next().is_ok()
+                let connection = &mut self.lane.clients[*client].connection;
+                connection.prepare(&text).unwrap().step().is_ok()
             }
             Sabotage::RowsOfWrites => {
                 let writes = ["INSERT", "UPDATE", "DELETE"].iter().any(|word| text.starts_with(word));
@@ -434,16 +435,16 @@ impl Lane for SabotagedLane {
             Sabotage::DoubleWork => drop(self.lane.submit(client, &op)),
             Sabotage::AllRows if op.rows == Rows::KeepAll => op.rows = Rows::Keep,
             Sabotage::Autocommit => {
-                let connection = &self.lane.clients[client].connection;
-                if connection.is_autocommit() {
-                    connection.execute_batch("BEGIN").unwrap();
+                let connection = &mut self.lane.clients[client].connection;
+                if connection.is_in_transaction() == Some(false) {
+                    execute(connection, "BEGIN").unwrap();
                 }
             }
             Sabotage::Rollbacks => {
-                let connection = &self.lane.clients[client].connection;
+                let connection = &mut self.lane.clients[client].connection;
                 // The script's last statement.
                 if self.submitted.is_multiple_of(6) {
-                    connection.execute_batch("COMMIT").unwrap();
+                    execute(connection, "COMMIT").unwrap();
                     return Submitted::Done(OpOutcome::Ok);
                 }
             }

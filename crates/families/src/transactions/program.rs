@@ -271,6 +271,19 @@ pub struct MessagePart {
     pub effect: Effect,
 }
 
+impl MessagePart {
+    /// Whether an explicit transaction is open after it has ended well, for a library that does not say so itself.
+    pub fn leaves_open(&self, was_open: bool) -> bool {
+        let has = |word: &str| self.sql.split(|c: char| !c.is_alphanumeric()).any(|one| one.eq_ignore_ascii_case(word));
+        match self.effect {
+            Effect::Opens => true,
+            // To a savepoint, or into the next transaction.
+            Effect::Commits | Effect::RollsBack => was_open && (has("to") || has("chain") && !has("no")),
+            Effect::Reads | Effect::Writes => was_open,
+        }
+    }
+}
+
 /// The statements of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be
 /// read, such as a quote that is not closed, is left to the engine as a whole.
 pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {

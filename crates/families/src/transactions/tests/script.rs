@@ -392,3 +392,16 @@ fn a_message_is_split_into_statements_with_their_own_parameters() {
     assert_eq!(split, [("BEGIN", Effect::Opens), reads, ("commit", Effect::Commits)]);
     assert_eq!(super::super::program::split("SELECT 'open", &Dollar).len(), 1);
 }
+
+#[test]
+fn first_words_tell_whether_a_transaction_is_open() {
+    let script = "BEGIN; SAVEPOINT s; INSERT INTO t VALUES (1); ROLLBACK TO s; ROLLBACK TRANSACTION TO SAVEPOINT s; COMMIT; \
+        SELECT 1; START TRANSACTION; COMMIT AND CHAIN; ROLLBACK AND NO CHAIN; ROLLBACK TO s; BEGIN; ABORT";
+    let mut open = false;
+    let follow = |part: super::super::MessagePart| {
+        open = part.leaves_open(open);
+        open
+    };
+    let followed: Vec<bool> = split(script, &Dollar).into_iter().map(follow).collect();
+    assert_eq!(followed, [&[true; 5][..], &[false; 2], &[true; 2], &[false; 2], &[true, false]].concat());
+}
