@@ -81,7 +81,8 @@ impl Conflict {
                 assert!((0.5..6.0).contains(&waited_s), "a lock is waited for {waited_s} s, and the plan says 1 s");
             }
             Conflict::AtOnce => {
-                assert!(waited_s < 0.5, "a conflict is said to end at once, and took {waited_s} s");
+                // Who waits has waited for a second; a busy machine may take a while for what needs none.
+                assert!(waited_s < 0.9, "a conflict is said to end at once, and took {waited_s} s");
             }
         }
     }
