@@ -80,11 +80,19 @@ fn run(scene: &Scene, systems: &str) -> Seen {
 }
 
 /// What is left of the busy processors for others must hold what they are said to have used. If the server counted among
-/// them, it would not.
-fn assert_not_among_the_others(seen: &Seen, own_cores: f64) {
-    let Reading::Value(other_load) = seen.other_load else { panic!("{:?}", seen.other_load) };
-    let left = seen.busy_cores - 0.7 * own_cores;
-    assert!(other_load <= left, "{other_load} of {} busy cores, {own_cores} of them its own", seen.busy_cores);
+/// them, it never would; on a busy machine étalon's share is uncertain, and it is asked again. `run` gives what was seen with the
+/// cores that étalon and its server used.
+fn assert_not_among_the_others(mut run: impl FnMut() -> (Seen, f64)) {
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        let (seen, own_cores) = run();
+        let Reading::Value(other_load) = seen.other_load else { panic!("{:?}", seen.other_load) };
+        if other_load <= seen.busy_cores - 0.7 * own_cores {
+            return;
+        }
+        told.push(format!("{other_load} of {} busy cores, {own_cores} of them its own", seen.busy_cores));
+    }
+    panic!("{}", told.join("; "));
 }
 
 #[test]
@@ -92,12 +100,15 @@ fn a_strangers_load_marks_the_run_and_a_server_by_url_is_no_stranger() {
     let (scene, server) = (Scene::new(), Server::start(&[]));
     let systems = format!("[systems.a]\nurl = \"postgres://{ROLE}@/postgres?host={}\"\n", server.folder().display());
     let used = || host::process::tree_cpu(server.pid()).unwrap();
-    let before = used();
-    let quiet = run(&scene, &systems);
-    // The whole tree's, since étalon was its only client.
-    let server_cores = (used() - before).as_secs_f64() / quiet.length_s;
-    assert!(server_cores > 0.1, "the server did something: {server_cores}");
-    assert_not_among_the_others(&quiet, quiet.own_cores + server_cores);
+    assert_not_among_the_others(|| {
+        let before = used();
+        let quiet = run(&scene, &systems);
+        // The whole tree's, since étalon was its only client.
+        let server_cores = (used() - before).as_secs_f64() / quiet.length_s;
+        assert!(server_cores > 0.1, "the server did something: {server_cores}");
+        let own_cores = quiet.own_cores + server_cores;
+        (quiet, own_cores)
+    });
 
     let burners = Burners::start(scene.path());
     let burnt = run(&scene, &systems);
@@ -113,7 +124,10 @@ fn a_strangers_load_marks_the_run_and_a_server_by_url_is_no_stranger() {
 #[test]
 fn a_private_server_is_no_stranger() {
     let scene = Scene::new();
-    let seen = run(&scene, "[systems.a]\nserver = { engine = \"postgres\" }\n");
-    assert!(seen.own_cores > 0.1, "{}", seen.own_cores);
-    assert_not_among_the_others(&seen, seen.own_cores);
+    assert_not_among_the_others(|| {
+        let seen = run(&scene, "[systems.a]\nserver = { engine = \"postgres\" }\n");
+        assert!(seen.own_cores > 0.1, "{}", seen.own_cores);
+        let own_cores = seen.own_cores;
+        (seen, own_cores)
+    });
 }
