@@ -16,10 +16,14 @@ pub fn programs(root: &Path) -> Result<PathBuf> {
     releases::POSTGRES_FOR_WINDOWS.found_in(&root.join("target/servers"))
 }
 
+/// Memory that a server shares from its start. Under Wine its processes cannot share what it takes later, and hang.
+const SHARED: &str = "64MB";
+
 /// A private server of étalon's own, with the programs of a folder of Windows.
 fn plan(bin_dir: &Path) -> String {
     format!(
         "[systems.windows]\nserver = {{ engine = \"postgres\", connect = \"tcp\", bin_dir = '{}' }}\n\
+         settings = {{ min_dynamic_shared_memory = \"{SHARED}\" }}\n\
          [[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\nclients = 2\n\
          [schedule]\nrounds = 1\nwarmup = \"100ms\"\nduration = \"1s\"\n",
         windows_path(bin_dir)
@@ -68,8 +72,7 @@ pub fn beside_linux(bench: &Bench<'_>) -> Result<()> {
         command.args(["-D", &windows_path(&data)]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    // Wine's servers cannot share the memory into which their statistics grow.
-    let options = format!("-p {port} -h 127.0.0.1 -c max_connections=300 -c track_counts=off");
+    let options = format!("-p {port} -h 127.0.0.1 -c max_connections=300 -c min_dynamic_shared_memory={SHARED}");
     let log = windows_path(&bench.path("pg.log"));
     pg_ctl().args(["start", "-W", "-l", &log, "-o", &options]).status().context("starting pg_ctl.exe")?;
     wait_for(|| Ok(TcpStream::connect(("127.0.0.1", port)).is_ok()))
