@@ -14,7 +14,7 @@ const SMALL: [&str; 8] = [
     "--set",
     "schedule.warmup=10ms",
     "--set",
-    "schedule.duration=100ms",
+    "schedule.duration=400ms",
 ];
 
 const VOLUME: &str = r#"

@@ -119,7 +119,7 @@ fn sqlio_on_a_disk() {
             "--set",
             "benchmarks.*.size_mb=16",
             "--set",
-            "schedule.duration=200ms",
+            "schedule.duration=1s",
             "--set",
             "schedule.warmup=50ms",
         ],
