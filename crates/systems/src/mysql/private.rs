@@ -89,7 +89,7 @@ const VARIABLES: [&str; 8] = [
 
 const HABITS: Habits = Habits {
     words: ServerLogWords { is_full, last: last_words, lingers: |_| false },
-    patience: Duration::from_secs(90),
+    patience: Duration::from_mins(3),
     stop: StopSignal::Terminate,
     end: StopSignal::Kill,
     cold: &["--innodb-buffer-pool-load-at-startup=OFF"],

@@ -69,7 +69,7 @@ const VARIABLES: [&str; 15] = [
 
 const HABITS: Habits = Habits {
     words: ServerLogWords { is_full, last: last_words, lingers },
-    patience: Duration::from_secs(60),
+    patience: Duration::from_mins(2),
     stop: StopSignal::Fast,
     end: StopSignal::Immediate,
     cold: &[],
