@@ -87,7 +87,7 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     let plan = fs::read_to_string(bench.root.join("plans/postgresql-select-update.toml"))?;
     let systems = format!(
         "[systems.linux]\nserver = {{ engine = \"postgres\", connect = \"tcp\" }}\nsettings = {{ max_connections = 300 }}\n\
-         [systems.windows]\nurl = \"postgres://etalon@127.0.0.1:{port}/postgres\"\n\n"
+         [systems.windows]\nurl = \"postgres://etalon@127.0.0.1:{port}/postgres?connect_timeout=100\"\n\n"
     );
     let (before, rest) = plan.split_once("[systems.postgresql]").context("the plan has another system")?;
     let (_, after) = rest.split_once("[[benchmarks]]").context("the plan has no benchmarks")?;
