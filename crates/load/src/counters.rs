@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 pub enum Placement {
     /// In the worker's thread: client and engine costs are inseparable.
     InProcess,
-    /// In étalon's process, in threads of its own: a worker hands its operation over and waits. What the process uses besides the
-    /// load generator's threads is the engine's. What it does within a call counts as the client's, so that an engine that
-    /// executes statements in the caller's thread is [`Placement::InProcess`], whatever other threads it has.
+    /// The engine works in étalon's process, in threads of its own: a worker hands its operation over and waits. What the
+    /// process uses besides the load generator's threads is the engine's. What the engine does within a call counts as the
+    /// client's, so one that executes statements in the caller's thread is [`Placement::InProcess`], whatever other threads it
+    /// has.
     OwnThreads,
     Server,
 }

@@ -538,7 +538,7 @@ mod tests {
     const SHAPE: FileShape =
         FileShape { companions: &[".tmp", "-wal"], marker: OwnershipMark::Beside, strangers: |_| Vec::new() };
 
-    /// As an engine would that writes large sorts into a folder next to its file.
+    /// This engine writes large sorts into a folder next to its file.
     fn fill(path: &Path) -> Result<(), Failure> {
         let folder = companion(path, ".tmp");
         let written = fs::write(path, "data").and_then(|()| fs::create_dir_all(folder.join("sorts")));

@@ -45,3 +45,45 @@ pub(crate) fn things_of_others(tried: String, said: String) -> Failure {
     Failure::new(FailureKind::NotOurs, tried, said)
         .hint("move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is")
 }
+
+/// Refuses to make étalon's tables in `place` again where something of others needs them: `needs` names each with what it needs.
+pub(crate) fn refuse_dependents(place: &str, needs: &[String]) -> Result<(), Failure> {
+    if needs.is_empty() {
+        return Ok(());
+    }
+    Err(things_of_others(format!("make étalon's tables in {place} again"), needs.join("; ")))
+}
+
+/// Refuses names in `place` that others have taken.
+pub(crate) fn refuse_taken(place: &str, taken: &[String]) -> Result<(), Failure> {
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
+    Err(things_of_others(format!("make étalon's tables in {place}"), cause))
+}
+
+/// Drops things in an order that the server takes: one that it keeps is tried again as long as others go. `attempt` gives the
+/// server's refusal. Returns those that stay, and the last refusal.
+///
+/// # Errors
+/// `attempt` fails otherwise.
+pub(crate) fn drop_in_turn<'a, T, E>(
+    mut left: Vec<&'a T>,
+    mut attempt: impl FnMut(&T) -> Result<Option<E>, E>,
+) -> Result<(Vec<&'a T>, Option<E>), E> {
+    loop {
+        let (before, mut refused) = (left.len(), None);
+        let mut stuck = Vec::new();
+        for thing in left {
+            if let Some(refusal) = attempt(thing)? {
+                refused = Some(refusal);
+                stuck.push(thing);
+            }
+        }
+        left = stuck;
+        if refused.is_none() || left.len() == before {
+            return Ok((left, refused));
+        }
+    }
+}

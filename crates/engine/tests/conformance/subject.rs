@@ -38,17 +38,17 @@ pub struct Case {
 pub enum Of {
     /// Of everything that can be measured.
     Every,
-    /// Of what answers statements, if only in a simulation.
+    /// Engines that answer statements, if only in a simulation.
     Statements,
-    /// Of what holds rows.
+    /// Engines that hold rows.
     Rows,
-    /// Of what takes settings from a plan.
+    /// Engines that take settings from a plan.
     Settings,
-    /// Of what tells how two transactions that change one row end.
+    /// Engines that tell how two transactions on one row end.
     Conflicts,
-    /// Of a database file inside étalon.
+    /// Database files inside étalon.
     Files,
-    /// Of a server that somebody names.
+    /// Servers that a plan names.
     Named,
 }
 

@@ -5,11 +5,11 @@ use super::{Database, tokens};
 /// An object of a database.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
-    /// As `sys.objects` has it: `U`, `V`, `P`, `TR`.
+    /// The type in `sys.objects`: `U`, `V`, `P`, `TR`.
     pub code: &'static str,
     pub schema: String,
     pub name: String,
-    /// Of a trigger: its table.
+    /// The table that a trigger is on.
     pub on: String,
     /// A foreign key, and the table in `dbo` that it refers to.
     pub refers: Option<(String, String)>,

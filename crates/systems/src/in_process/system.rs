@@ -62,7 +62,7 @@ pub trait Library: Send + Sync + 'static {
 pub struct LibrarySystem<L: Library> {
     pub file: EmbeddedFile,
     settings: Vec<(String, Value)>,
-    /// As long as it is open, what was committed may be in a companion alone.
+    /// What was committed may be in a companion alone as long as it is open.
     handle: Mutex<Option<L::Connection>>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::SCHEMA;
 use super::dialect::{literal, quoted};
 use crate::mysql::lane::{AskError, Client};
-use crate::owner::{MARKER_TABLE, things_of_others};
+use crate::owner::{self, MARKER_TABLE};
 use load::error::{Failure, FailureKind};
 
 /// Most characters of a name.
@@ -108,22 +108,14 @@ impl Room {
 
     /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
-        if self.dependents.is_empty() {
-            return Ok(());
-        }
-        let said = self.dependents.iter().map(|one| format!("{} depends on table {SCHEMA}.{}", one.shown, one.table));
-        let tried = format!("make étalon's tables in the database `{SCHEMA}` again");
-        Err(things_of_others(tried, said.collect::<Vec<_>>().join("; ")))
+        let needs = self.dependents.iter().map(|one| format!("{} depends on table {SCHEMA}.{}", one.shown, one.table));
+        owner::refuse_dependents(&format!("the database `{SCHEMA}`"), &needs.collect::<Vec<_>>())
     }
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
-        if taken.is_empty() {
-            return Ok(());
-        }
-        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
-        Err(things_of_others(format!("make étalon's tables in the database `{SCHEMA}`"), cause))
+        owner::refuse_taken(&format!("the database `{SCHEMA}`"), &taken)
     }
 
     /// Drops étalon's things but the tables that something of others needs. Returns whether any are left.
@@ -132,27 +124,10 @@ impl Room {
             let needs = |one: &Dependent| one.table.eq_ignore_ascii_case(&thing.name);
             thing.kind == "TABLE" && self.dependents.iter().any(needs)
         };
-        let (bound, mut left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| is_bound(thing));
-        let refused = loop {
-            let (before, mut last) = (left.len(), None);
-            let mut stuck = Vec::new();
-            for thing in left {
-                match client.execute(&thing.drop_statement()) {
-                    Ok(()) => {}
-                    Err(error @ AskError::Server(_)) => {
-                        last = Some(error);
-                        stuck.push(thing);
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            left = stuck;
-            match last {
-                None => return Ok(!bound.is_empty()),
-                Some(error) if left.len() == before => break error,
-                Some(_) => {}
-            }
-        };
+        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| is_bound(thing));
+        let (left, refused) =
+            owner::drop_in_turn(left, |thing| AskError::refusal(client.execute(&thing.drop_statement())))?;
+        let Some(refused) = refused else { return Ok(!bound.is_empty()) };
         let keys = foreign_keys(client, &self.own)?;
         if keys.is_empty() && bound.is_empty() {
             // Tables may refer to each other.

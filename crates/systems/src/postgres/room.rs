@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::SCHEMA;
-use crate::owner::{MARKER, things_of_others};
+use crate::owner::{self, MARKER};
 use crate::postgres::lane::{AskError, Client, literal};
 use crate::server::refusal::failure;
 use load::error::{Failure, FailureKind};
@@ -122,23 +122,16 @@ impl Room {
 
     /// Refuses to go on where something of others needs étalon's things, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
-        if self.dependents.is_empty() {
-            return Ok(());
-        }
-        let said: Vec<String> =
+        let needs: Vec<String> =
             self.dependents.iter().map(|one| format!("{} depends on {}", one.shown, one.on)).collect();
-        Err(things_of_others(format!("make étalon's tables in the schema `{SCHEMA}` again"), said.join("; ")))
+        owner::refuse_dependents(&format!("the schema `{SCHEMA}`"), &needs)
     }
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let is_taken = |thing: &&Thing| names.iter().any(|name| name.eq_ignore_ascii_case(thing.name()));
         let taken: Vec<String> = self.others.iter().filter(is_taken).map(Thing::shown).collect();
-        if taken.is_empty() {
-            return Ok(());
-        }
-        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
-        Err(things_of_others(format!("make étalon's tables in the schema `{SCHEMA}`"), cause))
+        owner::refuse_taken(&format!("the schema `{SCHEMA}`"), &taken)
     }
 
     /// Drops étalon's things but those that something of others needs. Returns whether any are left.
@@ -152,23 +145,10 @@ impl Room {
         if tables.len() > 1 && attempt(client, &format!("DROP TABLE {}", tables.join(", ")))?.is_none() {
             left.retain(|thing| thing.kind != "table");
         }
-        loop {
-            let (before, mut last) = (left.len(), None);
-            let mut stuck = Vec::new();
-            for thing in left {
-                if let Some(error) = attempt(client, &thing.drop_statement())? {
-                    last = Some(error);
-                    stuck.push(thing);
-                }
-            }
-            left = stuck;
-            match last {
-                None => return Ok(is_bound),
-                // What is still needed may be needed by what others made in this moment, or by what stays because of it.
-                Some(_) if left.len() == before && is_bound => return Ok(true),
-                Some(error) if left.len() == before => return Err(error),
-                Some(_) => {}
-            }
+        match owner::drop_in_turn(left, |thing| attempt(client, &thing.drop_statement()))? {
+            // What is still needed may be needed by what others made in this moment, or by what stays because of it.
+            (_, Some(refused)) if !is_bound => Err(refused),
+            _ => Ok(is_bound),
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::SCHEMA;
 use super::dialect::{quoted, wide_literal};
-use crate::owner::{MARKER_TABLE, things_of_others};
+use crate::owner::{self, MARKER_TABLE, things_of_others};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
@@ -33,7 +33,7 @@ struct Thing {
     /// Empty where it lies in none.
     schema: String,
     name: String,
-    /// Of a trigger: the table or view, in the same schema.
+    /// The table or view that a trigger is on, in the same schema.
     on: String,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Room {
 #[derive(Default)]
 struct Lists {
     made: BTreeSet<String>,
-    /// As [`Thing::shown`] has them.
+    /// Texts of [`Thing::shown`].
     found: BTreeSet<String>,
 }
 
@@ -176,22 +176,14 @@ impl Room {
 
     /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
-        if self.dependents.is_empty() {
-            return Ok(());
-        }
-        let said = self.dependents.iter().map(|one| format!("{} depends on {OWN_SCHEMA}.{}", one.shown, one.on));
-        let tried = format!("make étalon's tables in the database `{SCHEMA}` again");
-        Err(things_of_others(tried, said.collect::<Vec<_>>().join("; ")))
+        let needs = self.dependents.iter().map(|one| format!("{} depends on {OWN_SCHEMA}.{}", one.shown, one.on));
+        owner::refuse_dependents(&format!("the database `{SCHEMA}`"), &needs.collect::<Vec<_>>())
     }
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
-        if taken.is_empty() {
-            return Ok(());
-        }
-        let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
-        Err(things_of_others(format!("make étalon's tables in the database `{SCHEMA}`"), cause))
+        owner::refuse_taken(&format!("the database `{SCHEMA}`"), &taken)
     }
 
     /// Refuses what would take away everything in the database.
@@ -206,9 +198,10 @@ impl Room {
     pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
         let is_bound = |thing: &&Thing| self.dependents.iter().any(|one| one.on.eq_ignore_ascii_case(&thing.name));
         let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(is_bound);
-        let (left, mut refused) = drop_in_turn(client, left)?;
+        let drop = |client: &mut Client, thing: &Thing| AskError::refusal(client.execute(&thing.drop_statement()));
+        let (left, mut refused) = owner::drop_in_turn(left, |thing| drop(client, thing))?;
         if refused.is_some() && drop_keys_between(client, &left)? {
-            (_, refused) = drop_in_turn(client, left)?;
+            (_, refused) = owner::drop_in_turn(left, |thing| drop(client, thing))?;
         }
         let Some(refused) = refused else { return Ok(!bound.is_empty()) };
         let needing = dependents(client, &self.own)?;
@@ -233,31 +226,6 @@ impl Room {
         let next_to_it = self.others.iter().map(Thing::shown).filter(|shown| !is_bound(shown));
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {OWN_SCHEMA}.{}", one.shown, one.on));
         next_to_it.chain(bound).collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// Drops things in an order that the server takes. Returns those that it keeps, and why.
-fn drop_in_turn<'a>(
-    client: &mut Client,
-    mut left: Vec<&'a Thing>,
-) -> Result<(Vec<&'a Thing>, Option<AskError>), AskError> {
-    loop {
-        let (before, mut last) = (left.len(), None);
-        let mut stuck = Vec::new();
-        for thing in left {
-            match client.execute(&thing.drop_statement()) {
-                Ok(()) => {}
-                Err(error @ AskError::Server(_)) => {
-                    last = Some(error);
-                    stuck.push(thing);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        left = stuck;
-        if last.is_none() || left.len() == before {
-            return Ok((left, last));
-        }
     }
 }
 

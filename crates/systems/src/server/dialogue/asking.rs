@@ -70,6 +70,15 @@ impl<E: ServerError> fmt::Display for AskError<E> {
 }
 
 impl<E: ServerError> AskError<E> {
+    /// Tells a refusal of the server, after which the session goes on, from a lost session.
+    pub(crate) fn refusal(done: Result<(), AskError<E>>) -> Result<Option<AskError<E>>, AskError<E>> {
+        match done {
+            Ok(()) => Ok(None),
+            Err(error @ AskError::Server(_)) => Ok(Some(error)),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(crate) fn op_error(&self) -> OpError {
         match self {
             AskError::Server(error) => error.op_error(),

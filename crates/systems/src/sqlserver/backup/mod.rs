@@ -201,7 +201,7 @@ impl<'a> SqlServerBackups<'a> {
         let tried = "take a backup";
         let asked = |error: AskError| failure(ASK_RIGHTS, &error);
         let cause = match edition(client)?.as_str() {
-            facts::AZURE => Some("Azure SQL Database takes its backups itself, and nobody else may"),
+            facts::AZURE => Some("Azure SQL Database takes its backups itself, and no login may"),
             MANAGED => Some("a Managed Instance backs up to a URL only, which étalon does not do"),
             _ => None,
         };
