@@ -91,7 +91,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
                 scope.spawn(|| -> Result<()> {
                     loop {
                         let Some(suite) = left.lock().ok().and_then(|mut left| left.next()) else { return Ok(()) };
-                        let (ran, printed) = one(suite, folder)?;
+                        let (ran, printed) = one(suite, folder, LONGEST_RUN)?;
                         let Ok(mut ended) = ended.lock() else { return Ok(()) };
                         tell(&ran, &printed)?;
                         ended.push(ran);
@@ -106,8 +106,8 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     Ok(ended.into_inner().unwrap_or_default())
 }
 
-/// Runs one to its end, and gives what is to be shown of what it printed.
-fn one(mut suite: Suite, folder: &Path) -> Result<(Ran, Vec<u8>)> {
+/// Runs one to its end, or for as long as it may take, and gives what is to be shown of what it printed.
+fn one(mut suite: Suite, folder: &Path, limit: Duration) -> Result<(Ran, Vec<u8>)> {
     let path = folder.join(format!("{}.txt", suite.name.replace([',', ' '], "-")));
     let file = File::create(&path).with_context(|| path.display().to_string())?;
     let start = Instant::now();
@@ -116,9 +116,9 @@ fn one(mut suite: Suite, folder: &Path) -> Result<(Ran, Vec<u8>)> {
     let id = child.id().to_string();
     let (ended, end) = mpsc::channel::<()>();
     let watcher = std::thread::spawn(move || {
-        let hangs = end.recv_timeout(LONGEST_RUN) == Err(RecvTimeoutError::Timeout);
+        let hangs = end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
         if hangs {
-            // With what it has started, which may be what hangs.
+            // What it has started may be what hangs.
             let _ = Command::new("pkill").args(["-TERM", "-P", &id]).status();
             let _ = Command::new("kill").args(["-TERM", &id]).status();
         }
@@ -133,7 +133,7 @@ fn one(mut suite: Suite, folder: &Path) -> Result<(Ran, Vec<u8>)> {
         wall: start.elapsed(),
         cpu: usage.rusage.utime + usage.rusage.stime,
         failure: if hung {
-            Some(format!("ended after {} min, since it hung", LONGEST_RUN.as_secs() / 60))
+            Some(format!("ended after {} s, since it hung", limit.as_secs()))
         } else {
             (!usage.status.success()).then(|| usage.status.to_string())
         },
@@ -172,4 +172,26 @@ pub fn summary(ran: &[Ran], skipped: &[Skipped]) -> Vec<String> {
     }
     lines.extend(skipped::summary(&skipped));
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_that_hangs_is_ended_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let suite = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            Suite::new("x", command)
+        };
+        let started = Instant::now();
+        let (hung, printed) = one(suite("echo begun; sleep 600; true"), folder.path(), Duration::from_secs(1)).unwrap();
+        assert!(started.elapsed() < Duration::from_secs(60));
+        assert_eq!(hung.failure.as_deref(), Some("ended after 1 s, since it hung"));
+        assert_eq!(printed, b"begun\n");
+        let (ran, _) = one(suite("true"), folder.path(), LONGEST_RUN).unwrap();
+        assert_eq!(ran.failure, None);
+    }
 }

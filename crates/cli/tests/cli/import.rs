@@ -340,6 +340,14 @@ fn sides_without_a_common_case_are_told_apart_first() {
     scene.etalon(&["import", "a.txt", "b.txt", "-o", "s"]).says(0, &[]);
     let compared = scene.etalon(&["compare", "s.etalon"]).stdout;
     assert!(compared.starts_with("Nothing is in common: a ran "), "{compared}");
+    scene.write(
+        "t.csv",
+        "system,benchmark,metric,value\na,one,throughput,1\nb,two,throughput,2\nc,three,throughput,3\n",
+    );
+    scene.etalon(&["import", "tidy", "t.csv", "-o", "three"]).says(0, &[]);
+    let compared = scene.etalon(&["compare", "three.etalon"]).stdout;
+    assert!(compared.starts_with("Nothing is in common: a ran one, "), "{compared}");
+    assert!(compared.contains("all side by side") && !compared.contains('*'), "alone, none is the best: {compared}");
     scene.etalon(&["import", "a.txt", "b.txt", "--alias", "8=4", "-o", "t"]).says(0, &[]);
     let compared = scene.etalon(&["compare", "t.etalon"]).stdout;
     assert!(!compared.contains("Nothing is in common"), "{compared}");

@@ -12,6 +12,7 @@ const LONGEST_NAME: usize = 14;
 /// Letters of a row's name.
 const LONGEST_ROW: usize = 40;
 
+const STAR: &str = "*";
 const BEST: &str = "* the best figure of its row; whether it differs from the others is said below, pair by pair.";
 
 /// A table for each group of pairs with the same title; none of a single pair.
@@ -28,7 +29,10 @@ pub fn tables(set: &ComparisonSet) -> Vec<View> {
         }
     }
     let mut tables: Vec<Table> = groups.iter().filter(|group| group.len() > 1).map(|group| table(group)).collect();
-    if let Some(last) = tables.last_mut() {
+    let has_best = tables.iter().flat_map(|table| &table.rows).flatten().any(|entry| entry.text == STAR);
+    if let Some(last) = tables.last_mut()
+        && has_best
+    {
         last.notes.push(BEST.to_owned());
     }
     tables.into_iter().map(View::Table).collect()
@@ -64,7 +68,7 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
     };
     let entry = |side: &Option<Side>| {
         let value = side.as_ref().and_then(|side| side.estimate);
-        let said = if value.is_some() && value == best { "*" } else { "" };
+        let said = if value.is_some() && value == best { STAR } else { "" };
         Entry {
             text: said.to_owned(),
             ..Entry::or(value.map(|value| unit.of(value)), Form::Significant, "no run has it")
