@@ -123,7 +123,7 @@ static FAULTS_OF_CLAIMS: [Fault; 22] = [
                 change(texts, from, &to);
             }
         },
-        "one district of a warehouse has more",
+        "places and numbers of delivered orders",
     ),
     written(
         "carriers that are always the first",
@@ -650,7 +650,7 @@ fn missed_on(system: &str, faults: &'static [Fault]) -> Vec<String> {
                 |duration| ran(workload, system, "warehouses = 2\nclients = 1\nconditions = \"all\"", duration).1;
             let is_found = |reason: &Option<String>| reason.as_ref().is_some_and(|reason| reason.contains(said));
             // Shares of rare draws take a few thousand orders to be told apart, which a busy machine does not make in the short run.
-            let durations = ["2s", "12s", "40s", "60s", "120s"];
+            let durations = ["2s", "12s", "40s"];
             let mut reason = None;
             for duration in durations {
                 reason = reason_within(duration);

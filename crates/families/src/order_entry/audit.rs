@@ -52,9 +52,11 @@ pub enum Count {
     PayerNames,
     /// Sum of the carriers of the orders that were delivered.
     Carriers,
+    /// Sum of where the delivered orders lie and of their numbers: see [`super::claims::order_place`].
+    DeliveredPlaces,
 }
 
-const COUNTS: usize = 27;
+const COUNTS: usize = 28;
 
 /// What is drawn unevenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::audit::{Count, Tally};
+use super::claims::order_place;
 use super::deck::Kind;
 use super::dialect::LINE;
 use super::new_order::NewOrder;
@@ -97,6 +98,16 @@ fn wrong(what: &str) -> OpError {
     OpError { class: ErrorClass::Script, message: format!("a procedure's answer is not right: {what}") }
 }
 
+/// The weights of the delivered orders that the terminal shows, as `district|order;`.
+fn delivered_places(warehouse: i64, shown: &str) -> Result<u64, OpError> {
+    let place = |order: &str| {
+        let (district, number) = order.split_once('|')?;
+        Some(order_place(warehouse, district.trim().parse().ok()?, number.trim().parse().ok()?))
+    };
+    let places: Option<u64> = shown.split_terminator(';').map(place).sum();
+    places.ok_or_else(|| wrong("a delivered order has no district or number"))
+}
+
 /// The lines that the terminal shows, and what they come to with discount and taxes (clause 2.4.2.2).
 fn hold_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
     const COLUMNS: usize = 5;
@@ -180,6 +191,8 @@ impl Steps for Call {
                 let carrier = fields.get(Field::Carrier).whole().unwrap_or_default() as u64;
                 tally.count(Count::DeliveredOrders, delivered);
                 tally.count(Count::Carriers, delivered * carrier);
+                let warehouse = fields.get(Field::Warehouse).whole().unwrap_or_default();
+                tally.count(Count::DeliveredPlaces, delivered_places(warehouse, &characters(row.values.get(2)))?);
                 (0..skipped).for_each(|_| tally.skip_district());
             }
             Kind::StockLevel => _ = whole(row, 0)?,

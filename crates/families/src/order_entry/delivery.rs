@@ -3,6 +3,7 @@
 //! By the specification it is queued and carried out later; here, as in most tools, the terminal waits for it.
 
 use super::audit::{Count, Even, Tally};
+use super::claims::order_place;
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, amount, ask, found, missing, pipe, read, whole};
 use crate::transactions::Asking;
@@ -87,7 +88,12 @@ impl Steps for Delivery {
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }
                 tally.count(Count::DeliveredOrders, 1);
-                tally.count(Count::Carriers, fields.get(Field::Carrier).whole().unwrap_or_default() as u64);
+                let number = |field| fields.get(field).whole().unwrap_or_default();
+                tally.count(Count::Carriers, number(Field::Carrier) as u64);
+                tally.count(
+                    Count::DeliveredPlaces,
+                    order_place(number(Field::Warehouse), number(Field::District), number(Field::Order)),
+                );
                 fields.set(Field::Customer, whole(row, 0)?);
             }
             Step::Total => {
