@@ -192,7 +192,7 @@ impl Steps for Call {
                 tally.count(Count::DeliveredOrders, delivered);
                 tally.count(Count::Carriers, delivered * carrier);
                 let warehouse = fields.get(Field::Warehouse).whole().unwrap_or_default();
-                tally.count(Count::DeliveredPlaces, delivered_places(warehouse, &characters(row.values.get(2)))?);
+                tally.count(Count::DeliveredPlaces, delivered_places(warehouse, characters(row.values.get(2)))?);
                 (0..skipped).for_each(|_| tally.skip_district());
             }
             Kind::StockLevel => _ = whole(row, 0)?,
