@@ -68,10 +68,10 @@ pub(crate) fn refuse_taken(place: &str, taken: &[String]) -> Result<(), Failure>
 ///
 /// # Errors
 /// `attempt` fails otherwise.
-pub(crate) fn drop_in_turn<'a, T, E>(
-    mut left: Vec<&'a T>,
+pub(crate) fn drop_in_turn<T, E>(
+    mut left: Vec<&T>,
     mut attempt: impl FnMut(&T) -> Result<Option<E>, E>,
-) -> Result<(Vec<&'a T>, Option<E>), E> {
+) -> Result<(Vec<&T>, Option<E>), E> {
     loop {
         let (before, mut refused) = (left.len(), None);
         let mut stuck = Vec::new();
