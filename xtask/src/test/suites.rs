@@ -19,8 +19,8 @@ use super::skipped::{self, Skipped};
 const LONGEST: [&str; 7] =
     ["cli, cli", "Windows, under Wine", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
 
-/// A suite that takes longer than this hangs. It is ended, so that the others are still heard of.
-const LONGEST_RUN: Duration = Duration::from_mins(40);
+/// A suite that prints nothing for so long hangs. It is ended, so that the others are still heard of.
+const LONGEST_SILENCE: Duration = Duration::from_mins(20);
 
 /// One program that tests something.
 pub struct Suite {
@@ -91,7 +91,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
                 scope.spawn(|| -> Result<()> {
                     loop {
                         let Some(suite) = left.lock().ok().and_then(|mut left| left.next()) else { return Ok(()) };
-                        let (ran, printed) = one(suite, folder, LONGEST_RUN)?;
+                        let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
                         let Ok(mut ended) = ended.lock() else { return Ok(()) };
                         tell(&ran, &printed)?;
                         ended.push(ran);
@@ -106,8 +106,8 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     Ok(ended.into_inner().unwrap_or_default())
 }
 
-/// Runs one to its end, or for as long as it may take, and gives what is to be shown of what it printed.
-fn one(mut suite: Suite, folder: &Path, limit: Duration) -> Result<(Ran, Vec<u8>)> {
+/// Runs one to its end, or until it has been silent for too long, and gives what is to be shown of what it printed.
+fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ran, Vec<u8>)> {
     let path = folder.join(format!("{}.txt", suite.name.replace([',', ' '], "-")));
     let file = File::create(&path).with_context(|| path.display().to_string())?;
     let start = Instant::now();
@@ -115,8 +115,9 @@ fn one(mut suite: Suite, folder: &Path, limit: Duration) -> Result<(Ran, Vec<u8>
     let child = suite.command.spawn().with_context(|| suite.name.clone())?;
     let id = child.id().to_string();
     let (ended, end) = mpsc::channel::<()>();
+    let watched = path.clone();
     let watcher = std::thread::spawn(move || {
-        let hangs = end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+        let hangs = falls_silent(&watched, &end, longest_silence);
         if hangs {
             // What it has started may be what hangs.
             let _ = Command::new("pkill").args(["-TERM", "-P", &id]).status();
@@ -133,7 +134,7 @@ fn one(mut suite: Suite, folder: &Path, limit: Duration) -> Result<(Ran, Vec<u8>
         wall: start.elapsed(),
         cpu: usage.rusage.utime + usage.rusage.stime,
         failure: if hung {
-            Some(format!("ended after {} s, since it hung", limit.as_secs()))
+            Some(format!("ended, since it printed nothing for {} s", longest_silence.as_secs()))
         } else {
             (!usage.status.success()).then(|| usage.status.to_string())
         },
@@ -141,6 +142,21 @@ fn one(mut suite: Suite, folder: &Path, limit: Duration) -> Result<(Ran, Vec<u8>
         name: suite.name,
     };
     Ok((ran, printed))
+}
+
+/// Waits until the suite has ended or its file has not grown for so long; tells whether the second came first.
+fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Duration) -> bool {
+    let size = || fs::metadata(printed).map_or(0, |file| file.len());
+    let (mut known, mut since) = (size(), Instant::now());
+    while end.recv_timeout(Duration::from_secs(1).min(longest_silence)) == Err(RecvTimeoutError::Timeout) {
+        if size() != known {
+            (known, since) = (size(), Instant::now());
+        }
+        if since.elapsed() >= longest_silence {
+            return true;
+        }
+    }
+    false
 }
 
 fn tell(ran: &Ran, printed: &[u8]) -> Result<()> {
@@ -187,11 +203,12 @@ mod tests {
             Suite::new("x", command)
         };
         let started = Instant::now();
-        let (hung, printed) = one(suite("echo begun; sleep 600; true"), folder.path(), Duration::from_secs(1)).unwrap();
+        let limit = Duration::from_secs(3);
+        let (hung, printed) = one(suite("echo begun; sleep 600; true"), folder.path(), limit).unwrap();
         assert!(started.elapsed() < Duration::from_secs(60));
-        assert_eq!(hung.failure.as_deref(), Some("ended after 1 s, since it hung"));
+        assert_eq!(hung.failure.as_deref(), Some("ended, since it printed nothing for 3 s"));
         assert!(printed.starts_with(b"begun\n"), "what it had printed is shown");
-        let (ran, _) = one(suite("true"), folder.path(), LONGEST_RUN).unwrap();
-        assert_eq!(ran.failure, None);
+        let (ran, _) = one(suite("for i in 1 2 3 4 5; do echo $i; sleep 1; done"), folder.path(), limit).unwrap();
+        assert_eq!(ran.failure, None, "one that goes on printing may take longer");
     }
 }
