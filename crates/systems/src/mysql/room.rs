@@ -97,8 +97,13 @@ fn names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
 impl Room {
     pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let names = names(client)?;
-        let is_own = |thing: &Thing| reach == Reach::Database || thing.is_named(&names);
-        let (own, others): (Vec<Thing>, Vec<Thing>) = things(client)?.into_iter().partition(is_own);
+        let things = things(client)?;
+        // Étalon makes no two things of one name: a routine or an event with the name of a table is not its own.
+        let tables = things.iter().filter(|thing| thing.kind == "TABLE").map(|thing| thing.name.clone());
+        let tables: BTreeSet<String> = tables.collect();
+        let is_alike = |thing: &Thing| thing.kind != "TABLE" && tables.contains(&thing.name);
+        let is_own = |thing: &Thing| reach == Reach::Database || (thing.is_named(&names) && !is_alike(thing));
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_own);
         let dependents = match reach {
             Reach::Names => triggers(client, &own, &names)?,
             Reach::Database => Vec::new(),

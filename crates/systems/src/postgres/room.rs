@@ -101,16 +101,26 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
     pg_catalog.pg_depend o WHERE o.classid = d.classid AND o.objid = d.objid AND (o.deptype IN ('e', 'i') OR o.deptype = 'a' AND \
     o.refclassid = 'pg_catalog.pg_class'::regclass)) ORDER BY 1, 2";
 
+/// Étalon's things and those of others. Étalon makes no two things of one name, so that a function with the name of a table is not
+/// its own; and it quotes none, so that its names are in small letters.
+fn parted(things: Vec<Thing>, names: &BTreeSet<String>) -> (Vec<Thing>, Vec<Thing>) {
+    let names: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
+    let tables: BTreeSet<String> = tables.collect();
+    let is_own =
+        |thing: &Thing| names.contains(thing.name()) && (thing.kind == "table" || !tables.contains(thing.name()));
+    things.into_iter().partition(is_own)
+}
+
 impl Room {
     /// Looks at the schema. In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
     pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let names = names_in(&read_comment(client)?);
         let things = things(client)?;
-        let is_own = |thing: &Thing| match reach {
-            Reach::Schema => true,
-            Reach::Names => names.iter().any(|name| name.eq_ignore_ascii_case(thing.name())),
+        let (own, others) = match reach {
+            Reach::Schema => (things, Vec::new()),
+            Reach::Names => parted(things, &names),
         };
-        let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_own);
         let tables: Vec<&str> =
             own.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
         if !tables.is_empty() {
@@ -129,7 +139,7 @@ impl Room {
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
-        let is_taken = |thing: &&Thing| names.iter().any(|name| name.eq_ignore_ascii_case(thing.name()));
+        let is_taken = |thing: &&Thing| names.iter().any(|name| name.to_lowercase() == thing.name());
         let taken: Vec<String> = self.others.iter().filter(is_taken).map(Thing::shown).collect();
         owner::refuse_taken(&format!("the schema `{SCHEMA}`"), &taken)
     }
@@ -235,9 +245,8 @@ fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> R
 pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
     let asked = |error: AskError| failure("look at what is in étalon's database", &error);
     let names = names_in(&read_comment(client).map_err(asked)?);
-    let inside = things(client).map_err(asked)?.into_iter();
-    let inside = inside.filter(|thing| !names.iter().any(|name| name.eq_ignore_ascii_case(thing.name())));
-    let inside: Vec<String> = inside.map(|thing| thing.shown()).collect();
+    let (_, others) = parted(things(client).map_err(asked)?, &names);
+    let inside: Vec<String> = others.iter().map(Thing::shown).collect();
     let outside = outside(client).map_err(asked)?.into_iter().filter(|thing| !known.contains(thing));
     Ok(inside.into_iter().chain(outside).collect())
 }
@@ -279,5 +288,33 @@ mod tests {
         assert_eq!(thing("etalon.f(integer,text)").name(), "f");
         assert_eq!(thing("etalon.\"F\"").name(), "F");
         assert_eq!(thing("postgis").name(), "postgis");
+    }
+
+    #[test]
+    fn things_with_names_alike_are_others() {
+        let thing = |kind: &str, identity: &str| Thing {
+            kind: kind.to_owned(),
+            identity: identity.to_owned(),
+            class: String::new(),
+            oid: String::new(),
+        };
+        let names: BTreeSet<String> = ["pgbench_accounts", "TIO", "pay"].map(str::to_owned).into();
+        let (own, others) = parted(
+            vec![
+                thing("table", "etalon.pgbench_accounts"),
+                thing("function", "etalon.pgbench_accounts()"),
+                thing("table", "etalon.\"PGBENCH_ACCOUNTS\""),
+                thing("table", "etalon.tio"),
+                thing("function", "etalon.pay(integer)"),
+                thing("table", "etalon.notes"),
+            ],
+            &names,
+        );
+        let shown = |things: &[Thing]| things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ");
+        assert_eq!(shown(&own), "table etalon.pgbench_accounts; table etalon.tio; function etalon.pay(integer)");
+        assert_eq!(
+            shown(&others),
+            "function etalon.pgbench_accounts(); table etalon.\"PGBENCH_ACCOUNTS\"; table etalon.notes"
+        );
     }
 }

@@ -40,20 +40,43 @@ fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> \
          '{MARKER_TABLE}' ORDER BY name"
     ))?;
+    let spatial = rows("SELECT name, name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING rtree%'")?;
     let is_marked = connection.query_row(
         &format!("SELECT count(*) FROM sqlite_schema WHERE name = '{MARKER_TABLE}'"),
         [],
         |row| row.get::<_, i64>(0),
     )?;
     let own = if is_marked == 0 { Vec::new() } else { rows(&format!("SELECT name, name FROM {MARKER_TABLE}"))? };
+    let is_of = |name: &str, known: &str| name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'));
     let is_own = |name: &str| {
-        // A spatial index is a few tables, named after the one that it is of.
-        let table = name.strip_prefix("idx_").unwrap_or(name);
+        // A spatial index is a virtual table, named after the one that it is of, and a few that are named after it.
+        let index = spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == *index || is_of(name, index));
+        let indexed = index.and_then(|index| index.strip_prefix("idx_"));
         own.iter().any(|(known, _)| {
             name.eq_ignore_ascii_case(known)
-                || ((table.len() < name.len() || known == COORDINATE_SYSTEMS)
-                    && table.strip_prefix(known.as_str()).is_some_and(|rest| rest.starts_with('_')))
+                || indexed.is_some_and(|table| is_of(table, known))
+                || (known == COORDINATE_SYSTEMS && is_of(name, known))
         })
     };
     Ok(found.into_iter().filter(|(_, name)| !is_own(name)).map(|(kind, name)| format!("{kind} {name}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_named_as_a_spatial_index_is_somebodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE cell (id INTEGER PRIMARY KEY)").unwrap();
+        note(&connection, &["cell".to_owned()].into()).unwrap();
+        connection
+            .execute_batch("CREATE VIRTUAL TABLE idx_cell_geom USING rtree(pkid, xmin, xmax, ymin, ymax)")
+            .unwrap();
+        assert_eq!(find(&path), Vec::<String>::new(), "the index is of étalon's table");
+        connection.execute_batch("CREATE TABLE idx_cell_notes (note TEXT)").unwrap();
+        assert_eq!(find(&path), ["table idx_cell_notes"]);
+    }
 }
