@@ -55,6 +55,9 @@ pub const LAYER: &str = "os.layer";
 /// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
 pub const INSTANCE: &str = "instance.";
 
+/// Part of the instance, of a system whose tables are others': what its indexes and triggers are.
+pub const INDEXES_AND_TRIGGERS: &str = "indexes_and_triggers";
+
 /// Facts that étalon's own preparation changes: it makes the extension that a benchmark needs.
 const MADE: [&str; 1] = ["server.extensions"];
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use model::facts::INDEXES_AND_TRIGGERS;
 use model::{Durability, Facts, Nature};
 use wire::mysql::Flavor;
 
@@ -104,6 +105,10 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let redo_log = redo_log(client)?;
     if let Some(enabled) = &redo_log {
         facts.identity("status.innodb_redo_log_enabled", enabled.clone());
+    }
+    if tables == Tables::None {
+        let shape = client.one(SHAPE).map_err(|error| failure("read the tables' indexes and triggers", &error))?;
+        facts.instance(INDEXES_AND_TRIGGERS, shape);
     }
     let engines = engines(client, &setting("default_storage_engine"), tables)?;
     let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
@@ -223,6 +228,13 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
 fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
     std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
 }
+
+/// How many columns of indexes and triggers the tables have, and a digest of what they are.
+const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', LOWER(HEX(i.digest ^ t.digest))) \
+                     FROM (SELECT COUNT(*) AS indexed, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, \
+                     non_unique, index_type))) AS digest FROM information_schema.statistics WHERE table_schema = DATABASE()) i, \
+                     (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
+                     digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
 
 /// Of the load's tables; étalon's own have the default engine.
 fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>, Failure> {

@@ -3,9 +3,10 @@
 use std::env::consts::OS;
 use std::path::PathBuf;
 
-use model::facts::LAYER;
+use model::facts::{INDEXES_AND_TRIGGERS, LAYER};
 use model::{Durability, Facts, Nature};
 
+use super::SCHEMA;
 use super::connect::Endpoint;
 use super::durability;
 use super::pooler::Pooler;
@@ -107,13 +108,14 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
         DataPlace::Elsewhere(_) => None,
     };
-    let unlogged = match tables {
-        // Étalon's own are logged.
-        Tables::Own => "none".to_owned(),
-        Tables::None => client.one(UNLOGGED).map_err(asked)?,
+    let schemas = match tables {
+        Tables::Own => format!("nspname = '{SCHEMA}'"),
+        Tables::None => OTHERS_SCHEMAS.to_owned(),
     };
+    let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(asked)?;
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
+        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(asked)?);
     }
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
@@ -215,11 +217,20 @@ fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// Foreign unlogged tables.
+/// Tables that are not logged.
 const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
                         ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't' \
-                        AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't'";
+
+const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+
+/// How many indexes and triggers users' tables have, and a digest of what they are.
+const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
+                     ' triggers, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
+                     (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, indkey, indclass, indisunique, indisvalid) AS what \
+                     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
+                     c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
+                     tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal) AS found";
 
 fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {

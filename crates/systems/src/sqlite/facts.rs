@@ -1,9 +1,12 @@
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use model::facts::INDEXES_AND_TRIGGERS;
 use model::{Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::cipher::{self, Cipher};
-use super::durability;
+use super::{durability, sql_failure};
 use crate::durability::{first_fit, listed, planned};
 use crate::embedded::EmbeddedFile;
 use crate::isolation;
@@ -68,7 +71,27 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
     {
         facts.instance("file_created", format!("{} ns after 1970", age.as_nanos()));
     }
+    if file.tables() == Tables::None {
+        facts
+            .instance(INDEXES_AND_TRIGGERS, shape(connection).map_err(|error| sql_failure("read the schema", &error))?);
+    }
     Ok(facts)
+}
+
+/// Counts the indexes and triggers, with a digest of what they are.
+fn shape(connection: &Connection) -> rusqlite::Result<String> {
+    let sql =
+        "SELECT type, coalesce(sql, name) FROM sqlite_schema WHERE type IN ('index', 'trigger') ORDER BY type, name";
+    let (mut counts, mut digest) = ([0, 0], DefaultHasher::new());
+    let mut asked = connection.prepare(sql)?;
+    let mut rows = asked.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
+        counts[usize::from(kind == "trigger")] += 1;
+        text.hash(&mut digest);
+    }
+    let [indexes, triggers] = counts;
+    Ok(format!("{indexes} indexes, {triggers} triggers, {:08x}", digest.finish() >> 32))
 }
 
 fn compile_options(connection: &Connection) -> String {

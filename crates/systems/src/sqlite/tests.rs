@@ -259,6 +259,23 @@ fn a_database_that_another_étalon_has_is_refused_with_its_name() {
 }
 
 #[test]
+fn an_index_that_others_drop_is_a_change_of_the_system() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let theirs = Connection::open(&path).unwrap();
+    theirs.execute_batch("CREATE TABLE t (id INT, other INT); CREATE INDEX by_id ON t (id)").unwrap();
+    let made = system(format!("sqlite:{}", path.display()), &[]);
+    let mut request = OpenRequest::new(&made, families::system::Consent::OwnOnly);
+    request.tables = Tables::None;
+    let system = Sqlite::Plain.open(&request).unwrap();
+    let before = system.facts().unwrap();
+    assert_eq!(system.facts().unwrap().changes_since(&before), []);
+    theirs.execute_batch("DROP INDEX by_id").unwrap();
+    let changes = system.facts().unwrap().changes_since(&before);
+    assert_eq!(changes.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["instance.indexes_and_triggers"]);
+}
+
+#[test]
 fn a_pragma_that_does_not_exist_or_does_not_take_is_an_error() {
     let folder = folder();
     let url = format!("sqlite:{}", folder.path().join("x.db").display());

@@ -308,7 +308,11 @@ fn promises_are_read_back_from_the_server() {
         }
     }
     client.execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
-    assert_eq!(promised(&system).tier, DurabilityTier::Durable, "étalon's own tables are logged");
+    assert_eq!(promised(&system).tier, DurabilityTier::Durable, "others' tables are not the load's");
+    // As an event trigger of others may make them.
+    client.execute("CREATE SCHEMA etalon; CREATE UNLOGGED TABLE etalon.loose (x int)").unwrap();
+    assert_eq!(promised(&system).tier, DurabilityTier::Unsafe, "étalon's own tables are not logged");
+    client.execute("DROP SCHEMA etalon CASCADE").unwrap();
     let mut on_theirs = system;
     on_theirs.tables = Tables::None;
     let all = promised(&on_theirs);
@@ -318,5 +322,18 @@ fn promises_are_read_back_from_the_server() {
     assert!(
         some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
     );
+    // The facts of a private server, which is started anew, leave out what tells it from another one.
+    let mut read = || facts::read(&mut on_theirs.client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
+    let mut before = read();
+    for change in
+        ["CREATE INDEX ON public.firm (x)", "ALTER TABLE public.firm ADD y int", "DROP INDEX public.firm_x_idx"]
+    {
+        client.execute(change).unwrap();
+        let now = read();
+        let names: Vec<String> = now.changes_since(&before).into_iter().map(|one| one.name).collect();
+        let expected: &[&str] = if change.contains("INDEX") { &["instance.indexes_and_triggers"] } else { &[] };
+        assert_eq!(names, expected, "{change}");
+        before = now;
+    }
     client.close();
 }
