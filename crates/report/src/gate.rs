@@ -295,10 +295,12 @@ fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStat
         Direction::Lower => (estimate.ratio, estimate.hi),
         _ => (1.0 / estimate.ratio, 1.0 / estimate.lo),
     };
-    let limit = match estimate.scale {
-        Scale::Ratio => 1.0 + rules.max_regression,
+    let limit = match (estimate.scale, row.metric.direction) {
         // Failed shares have a much smaller limit.
-        Scale::Points => 1.0 + SHARE_MARGIN,
+        (Scale::Points, _) => 1.0 + SHARE_MARGIN,
+        (Scale::Ratio, Direction::Lower) => 1.0 + rules.max_regression,
+        // A rate may fall by as much, as the table shows it.
+        (Scale::Ratio, _) => 1.0 / (1.0 - rules.max_regression).max(0.0),
     };
     let certain = estimate.is_difference();
     if certain && ratio > limit {
