@@ -169,7 +169,9 @@ pub fn finish(
         }
         ExperimentEnd::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
-            printer.warning(&format!("{failed} runs failed; `{resume}` repeats them"));
+            let runs = if failed == 1 { "1 run failed" } else { &format!("{failed} runs failed") };
+            let them = if failed == 1 { "it" } else { "them" };
+            printer.warning(&format!("{runs}; `{resume}` repeats {them}"));
             Ok(Exit::BadAnswer)
         }
         ExperimentEnd::Interrupted => {

@@ -21,7 +21,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
         show(one, printer);
         for other in others {
             let (kind, name) = (other.kind().as_str(), other.name());
-            printer.remark(&format!("there is a {kind} of this name too: `etalon show {kind}:{name}`"));
+            printer.remark(&format!("this name has another meaning: `etalon show {kind}:{name}`"));
         }
         return Ok(Exit::Done);
     }

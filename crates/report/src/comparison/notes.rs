@@ -10,7 +10,7 @@ use model::{Facts, Promise};
 use super::disturbance::{Disturbance, unknown_load};
 use super::reset;
 use super::row::NoVerdict;
-use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
+use super::set::{AllowedBy, Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
 use crate::{order_entry, words};
@@ -266,15 +266,14 @@ fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Opti
     let durability = |system: &str| evidence.facts_of(system).and_then(|facts| facts.durability());
     let (a, b) = (durability(&table.a)?, durability(&table.b)?);
     if a.tier != b.tier {
+        let allowed = match rules.unequal_durability {
+            AllowedBy::Nobody => "no verdict is allowed between them".to_owned(),
+            allowed => format!("compared all the same, because {}", allowed.words()),
+        };
+        let (a_because, b_because) = (&a.because, &b.because);
         return Some(format!(
-            "{} is {} ({}), {} is {} ({}): compared all the same, because {}",
-            table.a,
-            a.tier,
-            a.because,
-            table.b,
-            b.tier,
-            b.because,
-            rules.unequal_durability.words()
+            "{} is {} ({a_because}), {} is {} ({b_because}): {allowed}",
+            table.a, a.tier, table.b, b.tier
         ));
     }
     // Equal tiers with different exceptions.

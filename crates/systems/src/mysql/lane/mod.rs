@@ -73,6 +73,8 @@ impl ServerError for ErrorPacket {
 
     fn hint(&self) -> Option<&'static str> {
         match self.code {
+            // Other options than this one keep statements from running, too.
+            1290 if !self.message.contains("read-only") => None,
             1290 | 1792 | 1836 => Some("the server is read-only; étalon needs one that it can write to"),
             1153 | 1162 => Some(crate::mysql::RAISE),
             1820 => Some("the account's password has expired: set a new one with `ALTER USER`"),
