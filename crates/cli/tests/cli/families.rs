@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::glance;
 use crate::releases::folders_of;
 use crate::scene::Scene;
 
@@ -14,6 +15,7 @@ fn run_with(scene: &Scene, plan: &[&str], changes: &[&str]) -> Value {
     changes.iter().for_each(|change| args.extend(["--set", change]));
     let ran = scene.etalon(&args);
     ran.says(0, &[]);
+    glance::check(scene, scene.store().to_str().unwrap(), plan[0]);
     serde_json::from_str(&ran.stdout).unwrap()
 }
 

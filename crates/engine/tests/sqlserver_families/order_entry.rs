@@ -32,6 +32,7 @@ struct Rows {
     noted: i64,
     delivered: i64,
     carriers: i64,
+    delivered_places: i64,
 }
 
 /// The load's payments: one of each customer at the customer's own district.
@@ -46,6 +47,11 @@ struct Desk {
     pending: Rows,
     last_name: String,
     has_bad_credit: bool,
+}
+
+/// Where an order lies, and for which customer it is or which number it has, as the claims weigh it.
+fn place(warehouse: i64, district: i64, number: i64) -> i64 {
+    warehouse * 10_007 + district * 131 + number
 }
 
 fn whole(parameter: &Parameter) -> i64 {
@@ -119,6 +125,7 @@ impl Desk {
         let lines = "FROM district d JOIN order_line ol";
         let starts = |words: &str| sql.starts_with(words);
         match () {
+            () if starts("SELECT sum(10007.0 * o.o_w_id + 131 * o.o_d_id + o.o_id)") => Some(rows.delivered_places),
             () if starts("SELECT sum(10007.0 * o.o_w_id") => Some(rows.order_places),
             () if starts("SELECT count(*) FROM district d JOIN order_line ol") && sql.contains("<>") => Some(0),
             () if starts(&format!("SELECT count(*) {lines}")) => Some(rows.lines),
@@ -143,7 +150,7 @@ impl Desk {
         let whole = |place: usize| whole(&parameters[place]);
         if sql.starts_with("INSERT INTO orders") {
             self.pending.orders += 1;
-            self.pending.order_places += whole(2) * 10_007 + whole(1) * 131 + whole(3);
+            self.pending.order_places += place(whole(2), whole(1), whole(3));
         } else if sql.starts_with("INSERT INTO order_line") {
             self.pending.lines += 1;
             self.pending.items += whole(4);
@@ -156,6 +163,7 @@ impl Desk {
         } else if sql.starts_with("UPDATE orders") {
             self.pending.delivered += 1;
             self.pending.carriers += whole(0);
+            self.pending.delivered_places += place(whole(1), whole(2), whole(3));
         }
     }
 
@@ -195,6 +203,7 @@ impl Desk {
             (&mut rows.noted, pending.noted),
             (&mut rows.delivered, pending.delivered),
             (&mut rows.carriers, pending.carriers),
+            (&mut rows.delivered_places, pending.delivered_places),
         ] {
             *sum += more;
         }
@@ -267,7 +276,10 @@ impl Desk {
             "deliver_orders" => {
                 self.pending.delivered = 10;
                 self.pending.carriers = 10 * whole(&parameters[1]);
-                rows(&[&["#10", "#0", "1|12;"]])
+                let warehouse = whole(&parameters[0]);
+                self.pending.delivered_places = (1..=10).map(|district| place(warehouse, district, 12)).sum();
+                let orders: String = (1..=10).map(|district| format!("{district}|12;")).collect();
+                rows(&[&["#10", "#0", &orders]])
             }
             "stock_level" => rows(&[&["#3"]]),
             _ => return None,
@@ -286,7 +298,7 @@ impl Desk {
         }
         let [warehouse, district, customer] = [0, 1, 2].map(|place| whole(&parameters[place]));
         self.pending.orders = 1;
-        self.pending.order_places = warehouse * 10_007 + district * 131 + customer;
+        self.pending.order_places = place(warehouse, district, customer);
         self.pending.lines = lines.len() as i64;
         self.pending.items = lines.iter().map(|line| part(line, 0, 6)).sum();
         self.pending.pieces = lines.iter().map(|line| part(line, 11, 13)).sum();

@@ -250,7 +250,9 @@ mod tests {
         }
         let each = (crate::cpu::thread_cpu().unwrap() - cpu) / LOOKS;
         println!("a look at {} processes took {each:?}", tally.now.len());
-        assert_eq!(room(&tally), before);
+        // Programs that others start meanwhile need some.
+        let is_as_before = |(now, before): (usize, usize)| now <= 2 * before;
+        assert!(room(&tally).into_iter().zip(before).all(is_as_before), "{:?} after {before:?}", room(&tally));
         // An optimised build takes a third of it, and dear looks come less often.
         assert!(each < Duration::from_micros(200) * tally.now.len() as u32, "{each:?}");
     }
