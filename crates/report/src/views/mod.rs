@@ -303,7 +303,7 @@ impl Entry {
         match self.form {
             Form::Significant | Form::Dash => significant(value, 3, script),
             Form::Fixed(decimals) => fixed(value, decimals),
-            Form::Whole => whole(value.max(0.0) as u64, script),
+            Form::Whole => whole(value.max(0.0).round() as u64, script),
             Form::Mean => format!("{value:.*}", if value.abs() < 0.1 { 4 } else { 2 }),
             Form::Scaled(unit) => {
                 let unit = RowUnit::new(unit, [value]);
