@@ -46,6 +46,7 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let told = match of_all {
         _ if apart_cases.is_some() => begun(apart_cases.into_iter().collect()),
         _ if set.tables.is_empty() => begun(figures(&set.figures, trail)),
+        _ if questions.is_empty() => begun(vec!["No primary metric is shown: see the table.".to_owned()]),
         Some(all) => begun(vec![all]),
         None => Some(begun(one_by_one()))
             .filter(|told| questions.len() <= FEW && fits(&joined(told, trail)))
@@ -598,14 +599,20 @@ fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let mut early = questions.iter().filter(|question| is_seen(question));
     let told = early.find_map(|question| Some(question.compared(Tense::Past)? + &question.more_clients()));
     let needed = set.rules.min_rounds;
+    let of_rows = questions.iter().flat_map(|question| &question.rows).filter_map(|row| match row.no_verdict() {
+        Some(NoVerdict::TooFewRounds { missing }) => Some(*missing),
+        _ => None,
+    });
+    // A side may have fewer than the other.
+    let have = of_rows.max().map_or(set.rounds, |missing| needed.saturating_sub(missing));
     Some(match (set.rules.unfinished, told) {
         (Some(_), told) => format!("So far, without a verdict, {}.", told?),
         (None, Some(told)) => {
-            let them = if set.rounds == 1 { "it" } else { "them" };
-            format!("No verdict from {} ({needed} are needed): in {them} {told}.", count(set.rounds as usize, "round"))
+            let them = if have == 1 { "it" } else { "them" };
+            format!("No verdict from {} ({needed} are needed): in {them} {told}.", count(have as usize, "round"))
         }
         (None, None) if questions.iter().all(is_seen) => {
-            format!("No verdict from {} ({needed} are needed).", count(set.rounds as usize, "round"))
+            format!("No verdict from {} ({needed} are needed).", count(have as usize, "round"))
         }
         (None, None) => return None,
     })
