@@ -13,6 +13,7 @@ use super::survivors;
 use super::warning::Warning;
 use super::work;
 use crate::evidence::Evidence;
+use crate::number::count;
 
 pub struct Builder<'a> {
     evidence: &'a Evidence,
@@ -266,7 +267,11 @@ impl<'a> Builder<'a> {
             |run: &&store::StoredRun| last.get(&run.planned.position).is_some_and(|last| *last > run.attempt);
         let attempts = lookup.attempts(cases).filter(has_failed);
         let repeated: Vec<&store::StoredRun> = attempts.filter(is_repeated).collect();
-        let reason = lost.first().or(repeated.first())?.reason.clone().unwrap_or_default();
+        let told = if lost.is_empty() { &repeated } else { &lost };
+        let first = told.first()?.reason.clone().unwrap_or_default();
+        let others: BTreeSet<&Option<String>> = told[1..].iter().map(|run| &run.reason).collect();
+        let others = others.into_iter().filter(|reason| reason.as_deref().unwrap_or_default() != first).count();
+        let reason = if others > 0 { format!("{first}, and {}", count(others, "other reason")) } else { first };
         let failed = lost.iter().copied().filter(has_failed).count();
         Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
