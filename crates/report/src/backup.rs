@@ -503,10 +503,9 @@ pub const FAMILY: Family = Family {
          whatever the rest is: without such pages is what pages with content save.",
     ],
     // CPU time of the server's session alone would miss the threads that compress.
-    footnote: "Geometric means of the runs; every restore was verified. Rates are of source data,\n\
-               s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
-               `time` is against the backup without a codec in the same round. Intervals and\n\
-               verdicts: `etalon compare STORE --cols codec`.",
+    footnote: "Geometric means of the runs; every restore was verified. Rates are of source data, s/GiB are CPU seconds of \
+               server, client and compressor together for a GiB of it. `time` is against the backup without a codec in the same \
+               round.\nIntervals and verdicts: `etalon compare STORE --cols codec`.",
     views: backup_views,
     compared,
 };
