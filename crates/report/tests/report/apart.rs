@@ -13,7 +13,7 @@ use report::{CompareError, Evidence, MetricFilter, Options, Pairing, SeriesSourc
 use crate::evidence::{Builder, Made, Speed};
 
 /// An experiment of that day of March 2026; each has a seed of its own.
-fn day(number: i64, systems: &[(&str, Speed)], clients: &[i64]) -> (Source, Made) {
+pub fn day(number: i64, systems: &[(&str, Speed)], clients: &[i64]) -> (Source, Made) {
     let made = Builder {
         systems: systems.iter().map(|(name, speed)| ((*name).to_owned(), *speed)).collect(),
         clients: clients.to_vec(),

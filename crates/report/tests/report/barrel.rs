@@ -5,7 +5,7 @@ use store::StoredMeasurement;
 use crate::evidence::Builder;
 
 /// Two systems, one case each, two runs of two seconds.
-fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
+pub fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
     let builder = Builder { clients: vec![10], rounds: 2, seconds: 2, noise: 0.0, ..Builder::default() };
     let mut evidence = builder.build().evidence;
     evidence.measurements.clear();

@@ -10,7 +10,7 @@ use store::StoredMeasurement;
 use crate::evidence::{Builder, Made};
 
 /// What other programs used beside each run of a system, on a machine of two cores.
-fn load(made: &mut Made, system: &str, suffix: &str, used: impl Fn(u32) -> Reading) {
+pub fn load(made: &mut Made, system: &str, suffix: &str, used: impl Fn(u32) -> Reading) {
     let runs: Vec<_> = made.evidence.runs.iter().map(|run| (run.id, run.planned)).collect();
     for (run_id, planned) in runs {
         if made.evidence.cases[planned.case as usize].system != system {

@@ -14,6 +14,9 @@ mod disturbance;
 mod evidence;
 mod failures;
 mod gate;
+#[path = "../shared/golden.rs"]
+mod golden;
+mod goldens;
 mod hosts;
 mod html;
 mod json;

@@ -98,8 +98,8 @@ fn other_workloads_say_nothing_of_it() {
 }
 
 /// Two systems with all that a run of order entry measures; one breaks a limit and two ranges, and tells no share of remote lines.
-fn with_figures() -> Evidence {
-    let mut evidence = Builder { clients: vec![1], rounds: 2, ..Builder::default() }.build().evidence;
+pub fn with_figures(rounds: u32) -> Evidence {
+    let mut evidence = Builder { clients: vec![1], rounds, ..Builder::default() }.build().evidence;
     evidence.cases.iter_mut().for_each(|case| case.workload = "order-entry".to_owned());
     evidence.measurements.clear();
     for run in evidence.runs.clone() {
@@ -142,7 +142,7 @@ fn with_figures() -> Evidence {
 
 #[test]
 fn held_claims_and_the_mix_are_told_in_one_sentence() {
-    let mut evidence = with_figures();
+    let mut evidence = with_figures(2);
     let expected = "order entry on rollback-journal, wal: 6 conditions and 17 claims held in 2 of 2 runs; mix: 43.8 % new-order (at most \
                     45), 21.9 % payment (at least 43), 14.6 % order-status (at least 4), 10.9 % delivery (at least 4), 8.8 % \
                     stock-level (at least 4)";
@@ -165,25 +165,9 @@ fn held_claims_and_the_mix_are_told_in_one_sentence() {
     );
 }
 
-/// As on a terminal, in Markdown and on a page.
-#[test]
-fn orders_responses_and_what_was_entered_are_shown_in_three_tables() {
-    let evidence = with_figures();
-    let set = compare(&evidence, &Options::default()).unwrap();
-    let family = report::views::FAMILIES.into_iter().find(|family| family.name == "order-entry").unwrap();
-    insta::assert_snapshot!("order_entry_text", family.render(&evidence, None, 80).unwrap());
-    let written = markdown::render(&evidence, &set);
-    insta::assert_snapshot!("order_entry_markdown", &written[written.find("### order-entry").unwrap()..]);
-    let series: std::collections::BTreeMap<i64, Vec<model::Series>> = std::collections::BTreeMap::new();
-    let html = report::html::render(&evidence, &set, &series).unwrap();
-    let part = html.split("<section id=\"order-entry\">").nth(1).unwrap().split("</section>").next().unwrap();
-    // A row each, so that a difference is seen.
-    insta::assert_snapshot!("order_entry_html", part.replace("<tr>", "\n<tr>"));
-}
-
 #[test]
 fn terminals_that_are_paced_have_their_efficiency_beside_the_orders() {
-    let mut evidence = with_figures();
+    let mut evidence = with_figures(2);
     let paced: Vec<StoredMeasurement> =
         evidence.measurements.iter().filter(|row| row.measurement.metric.id == "nopm").cloned().collect();
     evidence.measurements.extend(paced.into_iter().map(|mut row| {

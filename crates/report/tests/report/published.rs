@@ -49,7 +49,7 @@ fn without_the_published_numbers_bars_stand_at_both_ends_and_the_middle() {
 
 /// Counts of an imported task log: executions, errors, those below a second; and étalon's own beyond five seconds,
 /// failures included.
-fn tasks() -> Made {
+pub fn tasks() -> Made {
     let mut made = Builder { clients: vec![1], rounds: 1, seconds: 1, ..Builder::default() }.build();
     for run in made.evidence.runs.clone() {
         let counts =
