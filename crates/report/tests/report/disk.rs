@@ -134,23 +134,6 @@ fn a_single_volume_has_its_charts_too() {
 }
 
 #[test]
-fn the_page_has_charts_curves_and_the_table() {
-    let page = page(&volumes("random", "iops", "io/s"));
-    for part in [
-        "id=\"disk\"",
-        "href=\"#disk\"",
-        "id=\"disk-iops\"",
-        "id=\"depth-0\"",
-        "class=\"knee ",
-        "still rising at depth 8",
-    ] {
-        assert!(page.contains(part), "{part} is missing");
-    }
-    // A bar for each volume.
-    assert_eq!(page.matches("class=\"bar ").count(), 2);
-}
-
-#[test]
 fn disks_of_virtual_machines_are_called_so() {
     let mut made = volumes("random", "iops", "io/s");
     let said = |made: &Made| set(made).notes.iter().any(|note| note.text.contains("one of a virtual machine (kvm)"));

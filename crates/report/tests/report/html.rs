@@ -89,32 +89,11 @@ fn the_page_asks_for_nothing() {
 }
 
 #[test]
-fn every_part_is_there_without_a_script() {
-    let mut made = Builder::default().build();
-    made.fail(made.position_of("wal"), "the server closed the connection");
-    let page = page(&made);
-    for part in [
-        "<h1 dir=\"auto\">quickstart</h1>",
-        "39 of 40",
-        "id=\"forest\"",
-        "id=\"results\"",
-        "id=\"runs\"",
-        "id=\"latency\"",
-        "id=\"seconds\"",
-        "id=\"facts\"",
-        "id=\"warnings\"",
-        "id=\"method\"",
-        "id=\"data\"",
-        "the server closed the connection",
-        "etalon run quickstart",
-        "setting.journal_mode",
-        "download=\"runs.csv\"",
-        "prefers-color-scheme: dark",
-        "@media print",
-    ] {
-        assert!(page.contains(part), "{part} is missing");
-    }
-    assert_eq!(page.matches("role=\"img\"").count(), page.matches("<desc ").count());
+fn every_picture_is_described_in_words() {
+    let page = page(&Builder { rounds: 6, ..Builder::default() }.build());
+    let pictures = page.matches("role=\"img\"").count();
+    assert!(pictures > 0);
+    assert_eq!(pictures, page.matches("<desc ").count());
 }
 
 #[test]

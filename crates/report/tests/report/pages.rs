@@ -210,23 +210,6 @@ fn an_experiment_without_page_inserts_has_no_such_tables() {
 }
 
 #[test]
-fn the_html_report_has_them_too() {
-    let evidence = published();
-    let set = compare(&evidence, &Options { pairing: Pairing::Unpaired, ..Options::default() });
-    let set = set.unwrap_or_else(|_| {
-        let metrics = MetricFilter::Named(vec!["avg_write".to_owned()]);
-        compare(&evidence, &Options { metrics, ..Options::default() }).unwrap()
-    });
-    let series: std::collections::BTreeMap<i64, Vec<model::Series>> = std::collections::BTreeMap::new();
-    let html = report::html::render(&evidence, &set, &series).unwrap();
-    assert!(html.contains("I/O per commit, medians of the runs"));
-    assert!(html.contains("id=\"pages-0\""), "the bytes have bars");
-    // 257 500 writes of 128 000 commits.
-    assert!(html.contains("2.01"), "writes of the log per commit");
-    assert!(html.contains("conclusions, ms for each MiB"));
-}
-
-#[test]
 fn what_a_commit_writes_is_of_all_runs_or_of_none() {
     let mut evidence = published();
     let writes = |evidence: &Evidence| {

@@ -46,32 +46,6 @@ fn what_is_too_wide_beside_its_name_stands_below_it() {
     assert!(shown(&made, &at(120)).contains("\n  throughput, tx/s ↑  "));
 }
 
-#[test]
-fn the_table_says_all_of_it() {
-    let text = shown(&eventful(), &at(120));
-    println!("{text}");
-    println!("{}", shown(&eventful(), &at(80)));
-    println!("{}", shown(&eventful(), &at(130)));
-    for part in [
-        "select-update: A = rollback-journal, B = wal",
-        "10 rounds of 4 cases in random order, 1 run dropped, 2026",
-        "all rows: rows=100000, script=select-update",
-        "differs: setting.journal_mode (delete | wal)",
-        "A rollback-journal",
-        "95 % interval",
-        "clients=1\n",
-        "tx/s ↑",
-        "no verdict: B lacks 1 of 10 (",
-        "\n    client saturated in 1 of 10 runs of A: each of the client's 2 threads was busy 97 % of the time\n",
-        "dropped run:\n",
-        "geometric mean of the runs, in rounds that both have; B vs A",
-        "↑ higher is better, ↓ lower",
-        "adjusted for 3 primary rows after Holm",
-    ] {
-        assert!(text.contains(part), "{part} is not in\n{text}");
-    }
-}
-
 /// `etalon resume` repeats a round whole, and is interrupted in a run that had been measured before.
 #[test]
 fn a_repetition_that_was_cut_off_is_not_said_to_have_been_measured() {
