@@ -477,11 +477,12 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
         .hint("name another database in the URL, such as `postgres`, or write `reset = \"rebuild\"`"))
 }
 
-/// Of étalon's own role: clients that were closed a moment ago, and those of other hosts, which connect anew.
+/// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect anew.
 fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
     let sql = format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE datname = '{name}' \
-         AND usename = current_user AND pid <> pg_catalog.pg_backend_pid()"
+         AND usename = current_user AND application_name = pg_catalog.current_setting('application_name') \
+         AND pid <> pg_catalog.pg_backend_pid()"
     );
     client.execute(&sql).map_err(|error| failure(format!("end étalon's own sessions in `{name}`"), &error))
 }

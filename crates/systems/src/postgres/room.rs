@@ -251,21 +251,44 @@ pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result
     Ok(inside.into_iter().chain(outside).collect())
 }
 
+/// Kinds of things that users make in a database: the class by which the server identifies one, the catalog that lists them, the
+/// column of their schema, and which of them count.
+const CATALOGS: [(&str, &str, &str, &str); 15] = [
+    ("pg_class", "pg_class", "relnamespace", "relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')"),
+    ("pg_proc", "pg_proc", "pronamespace", "true"),
+    ("pg_type", "pg_type", "typnamespace", "typtype IN ('e', 'd', 'r')"),
+    ("pg_namespace", "pg_namespace", "oid", "nspname !~ '^pg_(temp|toast)'"),
+    ("pg_extension", "pg_extension", "0", "true"),
+    ("pg_publication", "pg_publication", "0", "true"),
+    ("pg_event_trigger", "pg_event_trigger", "0", "true"),
+    ("pg_largeobject", "pg_largeobject_metadata", "0", "true"),
+    ("pg_foreign_data_wrapper", "pg_foreign_data_wrapper", "0", "true"),
+    ("pg_foreign_server", "pg_foreign_server", "0", "true"),
+    ("pg_collation", "pg_collation", "collnamespace", "true"),
+    ("pg_ts_config", "pg_ts_config", "cfgnamespace", "true"),
+    ("pg_ts_dict", "pg_ts_dict", "dictnamespace", "true"),
+    ("pg_operator", "pg_operator", "oprnamespace", "true"),
+    ("pg_cast", "pg_cast", "0", "true"),
+];
+
 /// Things of users in a database, other than those in étalon's schema.
 pub(super) fn outside(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
-    // Numbers below 16,384 are those of the server's own things.
-    let sql = "SELECT DISTINCT i.type || ' ' || i.identity FROM (SELECT 'pg_catalog.pg_class'::regclass::oid, oid, relnamespace \
-        FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c') UNION ALL SELECT \
-        'pg_catalog.pg_proc'::regclass, oid, pronamespace FROM pg_catalog.pg_proc UNION ALL SELECT 'pg_catalog.pg_type'::regclass, \
-        oid, typnamespace FROM pg_catalog.pg_type WHERE typtype IN ('e', 'd', 'r') UNION ALL SELECT \
-        'pg_catalog.pg_namespace'::regclass, oid, oid FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_(temp|toast)' UNION ALL \
-        SELECT 'pg_catalog.pg_extension'::regclass, oid, 0 FROM pg_catalog.pg_extension UNION ALL SELECT \
-        'pg_catalog.pg_publication'::regclass, oid, 0 FROM pg_catalog.pg_publication UNION ALL SELECT \
-        'pg_catalog.pg_event_trigger'::regclass, oid, 0 FROM pg_catalog.pg_event_trigger) AS t(c, o, n), LATERAL \
-        pg_catalog.pg_identify_object(t.c, t.o, 0) i WHERE t.o >= 16384 AND t.n IS DISTINCT FROM \
-        pg_catalog.to_regnamespace('etalon')::oid AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend e WHERE e.classid = t.c AND \
-        e.objid = t.o AND e.deptype IN ('e', 'i')) ORDER BY 1";
-    let rows = client.rows(sql)?;
+    // Numbers below 16,384 are those of the server's own things; a large object may have any.
+    let catalogs: Vec<String> = CATALOGS
+        .iter()
+        .map(|(class, from, schema, only)| {
+            format!(
+                "SELECT 'pg_catalog.{class}'::regclass::oid, oid, {schema}::oid FROM pg_catalog.{from} WHERE {only}"
+            )
+        })
+        .collect();
+    let sql = format!(
+        "SELECT DISTINCT i.type || ' ' || i.identity FROM ({}) AS t(c, o, n), LATERAL pg_catalog.pg_identify_object(t.c, t.o, 0) i \
+         WHERE (t.o >= 16384 OR t.c = 'pg_catalog.pg_largeobject'::regclass) AND t.n IS DISTINCT FROM pg_catalog.to_regnamespace('etalon')::oid AND NOT EXISTS (SELECT FROM \
+         pg_catalog.pg_depend e WHERE e.classid = t.c AND e.objid = t.o AND e.deptype IN ('e', 'i')) ORDER BY 1",
+        catalogs.join(" UNION ALL ")
+    );
+    let rows = client.rows(&sql)?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 

@@ -119,16 +119,20 @@ fn things_in_etalons_database_stay_and_are_named() {
         client.close();
     };
     run("CREATE TABLE public.notes (x int); CREATE SCHEMA shop");
+    run("SELECT lo_create(4711); CREATE FOREIGN DATA WRAPPER far; CREATE COLLATION public.plain (locale = 'C')");
     run("UPDATE etalon.pgbench_accounts SET abalance = 1 WHERE aid = 1");
     for failure in [system.prepare(&data).unwrap_err(), system.drop_all().unwrap_err()] {
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        assert!(failure.cause.contains("table public.notes") && failure.cause.contains("schema shop"), "{failure}");
+        for thing in ["table public.notes", "schema shop", "4711", "far", "collation public.plain"] {
+            assert!(failure.cause.contains(thing), "{failure}");
+        }
     }
     drop(system);
     // Of an étalon that was killed, too.
     let failure = opened(&url, Reset::Restore).and_then(|system| system.prepare(&data).map(|_| ())).err().unwrap();
     assert!(failure.cause.contains("table public.notes"), "{failure}");
     run("DROP TABLE public.notes; DROP SCHEMA shop");
+    run("SELECT lo_unlink(4711); DROP FOREIGN DATA WRAPPER far; DROP COLLATION public.plain");
     let system = opened(&url, Reset::Restore).unwrap();
     system.prepare(&data).unwrap();
     system.drop_all().unwrap();

@@ -323,7 +323,7 @@ fn promises_are_read_back_from_the_server() {
         some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
     );
     // The facts of a private server, which is started anew, leave out what tells it from another one.
-    let mut read = || facts::read(&mut on_theirs.client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
+    let read = || facts::read(&mut on_theirs.client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
     let mut before = read();
     for change in
         ["CREATE INDEX ON public.firm (x)", "ALTER TABLE public.firm ADD y int", "DROP INDEX public.firm_x_idx"]
