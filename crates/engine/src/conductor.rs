@@ -485,13 +485,8 @@ impl<'a> Conductor<'a> {
 
     /// Planned length plus preparation so far.
     fn time_of_a_run(&self) -> Duration {
-        let length = match self.plan.schedule.length {
-            Length::Duration(duration) => duration,
-            Length::Transactions(_) => Duration::ZERO,
-        };
-        let loads: u32 = self.cases.iter().map(usual_loads).sum();
-        let load = (self.plan.schedule.warmup + length) * loads / self.cases.len().max(1) as u32;
-        load + self.preparing / self.done.max(1) as u32
+        let all: Duration = self.cases.iter().map(|case| self.measured_part(case)).sum();
+        all / self.cases.len().max(1) as u32 + self.preparing / self.done.max(1) as u32
     }
 
     fn why(&self, run: PlannedRun, failure: &Failure) -> String {
@@ -623,7 +618,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn measured_part(&self, case: &Case) -> Duration {
-        let load = match self.plan.schedule.length {
+        let load = match self.plan.schedule.length_at(&case.point) {
             Length::Duration(duration) => self.plan.schedule.warmup + duration,
             Length::Transactions(_) => self.plan.schedule.warmup,
         };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use model::Length;
+
 use crate::rng::Rng;
 
 /// Default response limits: bounds of "at once", "without losing the thread" and "without losing patience" (Nielsen,
@@ -59,8 +61,8 @@ pub struct NetworkTraffic {
     pub limits_ns: Vec<u64>,
     /// Shared in each process.
     pub pool: Option<PoolSize>,
-    /// Per client, instead of the schedule's length.
-    pub transactions: Option<u64>,
+    /// Instead of the schedule's length.
+    pub length: Option<Length>,
     /// Per process, one transaction each, instead of continuing clients.
     pub tasks: Option<u32>,
     /// Per process; `None` for all.
@@ -80,7 +82,7 @@ impl Default for NetworkTraffic {
             latency_limit_ns: None,
             limits_ns: LIMITS.iter().map(|limit| limit.as_nanos() as u64).collect(),
             pool: None,
-            transactions: None,
+            length: None,
             tasks: None,
             tasks_at_once: None,
             processes: 1,

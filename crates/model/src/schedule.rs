@@ -2,6 +2,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::duration;
+use crate::value::{Point, Value};
+
 /// How long the measured part of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -98,4 +101,15 @@ pub struct Schedule {
     pub on_error: OnError,
     #[serde(default, skip_serializing_if = "Caches::are_warmed")]
     pub caches: Caches,
+}
+
+impl Schedule {
+    /// The key of a workload whose benchmarks may have a length of their own.
+    pub const OWN_LENGTH: &'static str = "duration";
+
+    /// The length of a run at a point: the point's own, or the schedule's.
+    pub fn length_at(&self, point: &Point) -> Length {
+        let own = point.get(Schedule::OWN_LENGTH).and_then(Value::as_text).and_then(|text| duration::parse(text).ok());
+        own.map_or(self.length, Length::Duration)
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::{Registry, promised};
 use load::error::Failure;
-use model::{Case, Length, Plan, Promise, SystemPlan};
+use model::{Case, Length, Plan, Promise, Schedule, SystemPlan};
 use serde_json::json;
 
 use report::number::{Script, whole};
@@ -106,10 +106,13 @@ fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
 
 /// Nobody knows the rate of a closed loop beforehand, so that is said which would do.
 fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
-    let Length::Duration(length) = plan.schedule.length else { return Vec::new() };
-    let seconds = length.as_secs_f64();
     let mut found = BTreeSet::new();
     for case in streams {
+        let Length::Duration(length) = plan.schedule.length_at(&case.point) else { continue };
+        let seconds = length.as_secs_f64();
+        let has_own = case.point.contains_key(Schedule::OWN_LENGTH);
+        let key =
+            if has_own { format!("benchmarks.{}.duration", case.benchmark) } else { "schedule.duration".to_owned() };
         let number = |key: &str| case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0);
         let name = &case.benchmark;
         let (kind, text) = match (number("tasks"), number("rate")) {
@@ -118,7 +121,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 ("operations", format!("{name}: {tasks} tasks a run have no p99, which needs 1 000: {set}"))
             }
             (None, Some(rate)) if rate * seconds < OPERATIONS_OF_P99 => {
-                let set = format!("`--set schedule.duration={}s`", (OPERATIONS_OF_P99 / rate * 1.1).ceil());
+                let set = format!("`--set {key}={}s`", (OPERATIONS_OF_P99 / rate * 1.1).ceil());
                 let length = shown(seconds);
                 let text = format!("{name}: {rate} a second in runs of {length} have no p99, which needs 1 000: {set}");
                 ("operations", text)
@@ -128,7 +131,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                     Some(_) => of_short_runs(seconds),
                     None => format!(
                         "p99 needs {} operations a run: {} a second in runs of {}. Slower cases need longer runs \
-                         (`--set schedule.duration=TIME`)",
+                         (`--set {key}=TIME`)",
                         whole(OPERATIONS_OF_P99 as u64, Script::Plain),
                         (OPERATIONS_OF_P99 / seconds).ceil(),
                         shown(seconds)

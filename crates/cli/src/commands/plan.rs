@@ -209,12 +209,14 @@ pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
 
 /// Without loading.
 pub fn expected_time(plan: &Plan) -> Duration {
-    let length = match plan.schedule.length {
-        Length::Duration(duration) => duration,
-        Length::Transactions(_) => Duration::ZERO,
+    let of_case = |case: &Case| {
+        let length = match plan.schedule.length_at(&case.point) {
+            Length::Duration(duration) => duration,
+            Length::Transactions(_) => Duration::ZERO,
+        };
+        (plan.schedule.warmup + length + PREPARATION) * usual_loads(case)
     };
-    let loads: u32 = plan.cases().iter().map(usual_loads).sum();
-    (plan.schedule.warmup + length + PREPARATION) * loads * plan.schedule.rounds
+    plan.cases().iter().map(of_case).sum::<Duration>() * plan.schedule.rounds
 }
 
 /// `about 2:05:00 at most`, with a caution where the plan counts transactions; `whole` is the time of all its rounds.

@@ -82,7 +82,7 @@ fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
         "stride" => Pattern::Stride(number("stride.blocks").unwrap_or(64)),
         _ => Pattern::Sequential,
     };
-    let model::Length::Duration(length) = evidence.header.plan.schedule.length else { return None };
+    let model::Length::Duration(length) = evidence.header.plan.schedule.length_at(&case.point) else { return None };
     let command = Command {
         op: if text("op")? == "write" { Op::Write } else { Op::Read },
         threads: number("threads")?,

@@ -19,6 +19,8 @@ pub use exact::render;
 const SYSTEM: &str = "disk";
 /// Rounds of a batch's quick form: the fewest with intervals.
 const QUICK_ROUNDS: u32 = 2;
+/// Longest run of `--quick`.
+const QUICK_SECONDS: u32 = 2;
 /// Largest file of `--quick`.
 const QUICK_MB: u64 = 256;
 
@@ -75,7 +77,9 @@ pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
         let error = CliError::user(format!("{file} runs no sqlio"));
         return Err(error.hint("a line is: sqlio -kR -s300 -frandom -o8 -b8 -LS -BH -Fparam.txt"));
     }
-    let mut draft = Draft::default();
+    let first = script.runs.first().map(|run| run.command.seconds);
+    let has_own_lengths = script.runs.iter().any(|run| Some(run.command.seconds) != first);
+    let mut draft = Draft { has_own_lengths, ..Draft::default() };
     for run in &script.runs {
         draft
             .take(run, Some(Path::new(file)))
@@ -95,6 +99,7 @@ struct Group {
     name: String,
     keys: String,
     depths: Vec<u32>,
+    seconds: u32,
     size_mb: Option<u64>,
     quick_targets: Option<String>,
 }
@@ -103,7 +108,8 @@ struct Group {
 struct Draft {
     groups: Vec<Group>,
     runs: Vec<CalledRun>,
-    seconds: Option<u32>,
+    /// True if the runs are of different lengths: then each group has a `duration`.
+    has_own_lengths: bool,
     notes: Vec<String>,
 }
 
@@ -119,23 +125,22 @@ impl Draft {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
         let pools = command.pools(params.as_deref()).map_err(|error| CliError::from(&error))?;
-        if *self.seconds.get_or_insert(command.seconds) != command.seconds {
-            let error = CliError::user(format!(
-                "a run of -s{} among runs of -s{}: the runs of an experiment are equally long",
-                command.seconds,
-                self.seconds.unwrap_or_default()
-            ));
-            return Err(error.hint("write the same -s in each line, or make two batch files of it"));
+        let mut keys = keys::of(command, &pools)?;
+        let mut name = keys::name(command);
+        if self.has_own_lengths {
+            // Writing to a string does not fail.
+            let _ = writeln!(keys.text, "duration = \"{}s\"", command.seconds);
+            let _ = write!(name, "_{}s", command.seconds);
         }
-        let keys = keys::of(command, &pools)?;
         keys.notes.into_iter().chain(command.warnings.iter().cloned()).for_each(|note| self.note(note));
         let depth = command.outstanding.unwrap_or(1);
         let group = match self.groups.iter_mut().find(|group| group.keys == keys.text) {
             Some(group) => group,
             None => {
-                let name = free_name(&keys::name(command), &self.groups);
+                let name = free_name(&name, &self.groups);
                 let keys::Keys { text, size_mb, quick_targets, .. } = keys;
-                self.groups.push(Group { name, keys: text, depths: Vec::new(), size_mb, quick_targets });
+                let seconds = command.seconds;
+                self.groups.push(Group { name, keys: text, depths: Vec::new(), seconds, size_mb, quick_targets });
                 let last = self.groups.len() - 1;
                 &mut self.groups[last]
             }
@@ -168,14 +173,19 @@ impl Draft {
                 depths.join(", ")
             );
         }
-        let seconds = self.seconds.unwrap_or(30);
+        let seconds = self.groups.first().map_or(30, |group| group.seconds);
         let _ = write!(
             text,
             "\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"{seconds}s\"\n\n[quick]\n\
              schedule.rounds = {}\nschedule.duration = \"{}s\"\n",
             if path.is_some() { QUICK_ROUNDS } else { 1 },
-            seconds.min(2)
+            seconds.min(QUICK_SECONDS)
         );
+        let own_lengths = if self.has_own_lengths { self.groups.as_slice() } else { &[] };
+        for group in own_lengths {
+            let quick = group.seconds.min(QUICK_SECONDS);
+            let _ = writeln!(text, "\"benchmarks.{}.duration\" = \"{quick}s\"", group.name);
+        }
         if self.groups.iter().filter_map(|group| group.size_mb).any(|mb| mb > QUICK_MB) {
             let _ = writeln!(text, "\"benchmarks.*.size_mb\" = {QUICK_MB}");
         }
@@ -190,6 +200,10 @@ impl Draft {
             self.note(format!(
                 "{runs} of SQLIO in {groups}, each once, as the file has it: `--set schedule.rounds=6` gives verdicts"
             ));
+            if self.has_own_lengths {
+                let how = "`--set 'benchmarks.*.duration=TIME'` makes all runs equally long";
+                self.note(format!("the lines ask for runs of different lengths, and each group has its own: {how}"));
+            }
         }
         let called = Called { runs: self.runs, wording: Wording::AsSqlio };
         Ok(Wrapped { text, path, called, notes: self.notes })

@@ -42,6 +42,8 @@ model::keys! {
         /// Operations a second, all threads together, with response times from the intended start; as fast as the
         /// device answers without it
         rate: Option<f64> = float(0.0..=1e9),
+        /// How long the measured part is; as the schedule says without it
+        duration: Option<Duration> = DURATION,
         /// In the place of a `rate`: each run finds the highest at which 99 of 100 responses come within this time of their
         /// intended start, by short runs of the schedule's length
         promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
@@ -80,6 +82,7 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
 
 pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     promise::check(keys.promise_p99, keys.promise_errors)?;
+    check_length(keys)?;
     let read_percent = reads(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
@@ -118,6 +121,17 @@ pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
         return Err(refuse(cause, "lower `depth` or `threads`"));
     }
     Ok(load)
+}
+
+fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
+    match keys.duration {
+        Some(length) if length.is_zero() => Err(refuse("`duration` is 0", "write a length of time such as \"10s\"")),
+        Some(_) if keys.promise_p99.is_some() => {
+            let cause = "the short runs that find the rate of a `promise` are as long as the schedule says";
+            Err(refuse(cause, "write `duration` under `[schedule]`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// In percent.

@@ -6,7 +6,7 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
-use model::{Point, WorkloadSpec};
+use model::{Length, Point, WorkloadSpec};
 
 use crate::dataset::{DataFile, Dataset};
 use crate::work::{StreamTask, StreamWork};
@@ -58,7 +58,11 @@ impl Workload for DiskWorkload {
                     clients: 0..load.clients(),
                     threads: ThreadLimit::AtMost(load.threads()),
                     pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
-                    traffic: NetworkTraffic { limits_ns: promised_ns(&keys), ..NetworkTraffic::default() },
+                    traffic: NetworkTraffic {
+                        limits_ns: promised_ns(&keys),
+                        length: keys.duration.map(Length::Duration),
+                        ..NetworkTraffic::default()
+                    },
                 },
                 work: StreamWork::Blocks(load),
             }),

@@ -18,7 +18,7 @@ mod token;
 
 use std::fmt::Display;
 
-use model::{Point, WorkloadSpec};
+use model::{Length, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::texts::Texts;
@@ -290,7 +290,7 @@ impl Workload for SuperSmack {
                     clients: 0..clients,
                     pace,
                     threads: ThreadLimit::Best,
-                    traffic: NetworkTraffic { transactions: queries, ..NetworkTraffic::default() },
+                    traffic: NetworkTraffic { length: queries.map(Length::Transactions), ..NetworkTraffic::default() },
                 },
             }),
         })

@@ -32,7 +32,7 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
         latency_limit_ns: length(keys.latency_limit),
         limits_ns,
         pool: keys.pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns }),
-        transactions: None,
+        length: None,
         tasks: keys.tasks,
         tasks_at_once: keys.tasks_at_once,
         processes: keys.processes.unwrap_or(default.processes),

@@ -345,7 +345,7 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>
 
 /// The workload's own, else the schedule's.
 fn length(spec: &LoadSpec<'_>) -> Length {
-    spec.shape.traffic.transactions.map_or(spec.schedule.length, Length::Transactions)
+    spec.shape.traffic.length.unwrap_or(spec.schedule.length)
 }
 
 /// When the load ends.

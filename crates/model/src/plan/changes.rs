@@ -4,7 +4,7 @@ use super::error::{Problems, quote};
 use super::set;
 use super::tree::{Data, Entry, Node, Origin, find};
 use crate::catalog::{Catalog, OwnSystem};
-use crate::duration;
+use crate::{Schedule, duration};
 
 const SCHEDULE: &str = "schedule";
 /// The table of a plan with the changes that `--quick` makes.
@@ -71,6 +71,7 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
             root.len() - 1
         }
     };
+    shorten_benchmarks(root, LENGTH);
     // What is no table is reported later.
     let Data::Table(keys) = &mut root[schedule].value.data else { return };
     set::drop_keys_of_range(keys);
@@ -101,6 +102,21 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
         "the plan has no table `[quick]`: its quick form is {ROUNDS} round of runs of at most {length}, which shows that it runs \
          and gives no verdicts"
     ));
+}
+
+/// Lengths of benchmarks' own are at most `most` in the quick form.
+fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
+    let benchmarks = root.iter_mut().find(|entry| entry.key == "benchmarks").map(|entry| &mut entry.value.data);
+    let Some(Data::List(benchmarks)) = benchmarks else { return };
+    for benchmark in benchmarks {
+        let Data::Table(keys) = &mut benchmark.data else { continue };
+        let own = keys.iter_mut().find(|entry| entry.key == Schedule::OWN_LENGTH).map(|entry| &mut entry.value.data);
+        if let Some(Data::Text(text)) = own
+            && duration::parse(text).is_ok_and(|length| length > most)
+        {
+            *text = duration::format(most);
+        }
+    }
 }
 
 /// The systems with their engines, where their keys name one.

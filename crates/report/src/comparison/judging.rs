@@ -355,7 +355,11 @@ fn rounding_step(
     if is_time(&metric.unit) {
         return Some(OWN * both().fold(0.0, f64::max));
     }
-    let step = |case: u32| match evidence.header_of(case).plan.schedule.length {
+    let length_of = |case: u32| {
+        let schedule = &evidence.header_of(case).plan.schedule;
+        evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
+    };
+    let step = |case: u32| match length_of(case) {
         Length::Duration(length) if quantity == Quantity::Rate => {
             Some(ending_together(evidence, index, case)? / length.as_secs_f64())
         }

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use model::metric::CAPACITY;
-use model::{Length, MarkKind, Point, Quantity, Role, Standing};
+use model::{Length, MarkKind, Point, Quantity, Role, Schedule, Standing};
 use stats::Verdict;
 
 use super::row::{Comparison, NoVerdict, Outcome, Side};
@@ -346,7 +346,7 @@ impl Context<'_> {
         }
         let of_case = |key: &&'static str| Some((*key, row.case.get(*key)?.as_int().filter(|value| *value > 0)?));
         let times = |value: u64| LengthValue::Count((value as f64 * factor).ceil() as u64);
-        Some(match (COUNTS.iter().find_map(of_case), schedule.length) {
+        Some(match (COUNTS.iter().find_map(of_case), schedule.length_at(&row.case)) {
             (Some((key, value)), _) => {
                 RunLength { key: key_of(&row.benchmark, key), value: times(value.unsigned_abs()) }
             }
@@ -358,7 +358,12 @@ impl Context<'_> {
                 if seconds > LONGEST_RUN_S {
                     return None;
                 }
-                RunLength { key: "schedule.duration".to_owned(), value: LengthValue::Seconds(seconds.ceil() as u64) }
+                let key = if row.case.contains_key(Schedule::OWN_LENGTH) {
+                    key_of(&row.benchmark, Schedule::OWN_LENGTH)
+                } else {
+                    "schedule.duration".to_owned()
+                };
+                RunLength { key, value: LengthValue::Seconds(seconds.ceil() as u64) }
             }
         })
     }

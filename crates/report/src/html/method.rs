@@ -1,5 +1,5 @@
 use maud::{Markup, html};
-use model::{Length, Promise, Standing};
+use model::{Length, Promise, Schedule, Standing};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
@@ -64,10 +64,12 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         some if some == evidence.cases.len() => "A run is a search by short runs, of which each",
         _ => "A run, or each short run of a search,",
     };
+    let has_own_lengths = evidence.cases.iter().any(|case| case.point.contains_key(Schedule::OWN_LENGTH));
     html! {
         (rounds_of_cases(set)) ". " (order)
         @if evidence.header.build != IMPORTED && set.apart.is_none() {
-            " " (a_run) " is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+            " " (a_run) " is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then "
+            (length) " that is" @if has_own_lengths { ", or as long as its key " code { "duration" } " says" } "."
         }
     }
 }
