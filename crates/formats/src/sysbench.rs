@@ -59,6 +59,8 @@ const NOISE: &[&str] = &[
     "Doing CPU performance benchmark",
     "Doing memory operations speed test",
     "value  ---",
+    // sysbench-tpcc, of PostgreSQL.
+    "DB SCHEMA ",
 ];
 
 /// Lines that are kept as notes: they cannot change what a transaction or an event is.
@@ -153,7 +155,7 @@ impl SysbenchRun {
             self.histogram.push(bin);
             return true;
         }
-        if trimmed.starts_with("value ") && trimmed.ends_with(" count") {
+        if is_csv_progress(trimmed) || (trimmed.starts_with("value ") && trimmed.ends_with(" count")) {
             return true;
         }
         if NOISE.iter().any(|sentence| trimmed.starts_with(sentence)) {
@@ -348,6 +350,11 @@ fn progress_s(line: &str) -> Option<f64> {
     number(at.trim().strip_suffix('s')?)
 }
 
+/// Progress as `sysbench.hooks.report_csv` prints it: `10,16,390.99,14969.79,9086.87,5100.93,781.99,86.00,2.00,0.00`.
+fn is_csv_progress(line: &str) -> bool {
+    line.split(',').count() == 10 && line.split(',').all(|field| number(field).is_some())
+}
+
 /// `0.826 |** 2`.
 fn bin(line: &str) -> Option<(f64, u64)> {
     let (value, rest) = line.split_once('|')?;
@@ -368,6 +375,10 @@ fn old_totals(line: &str) -> Option<Figures> {
     }
     if let Some((_, total)) = line.split_once("Total transferred ").filter(|_| line.starts_with("Read ")) {
         return Some(vec![figure("File operations", "transferred", total)]);
+    }
+    if line.ends_with(" Requests/sec executed") {
+        // Events over the total time, which stand below it.
+        return Some(Vec::new());
     }
     let operations = line.strip_prefix("Total operations:").or_else(|| line.strip_prefix("Operations performed:"))?;
     let section = if operations.contains(" Read,") { "File operations" } else { "Memory" };

@@ -114,6 +114,24 @@ fn old_versions_are_read_as_new_ones_are() {
     }
 }
 
+#[test]
+fn progress_as_csv_and_sums_of_old_files_are_known() {
+    let csv = "1,16,455.16,16233.08,9158.12,6116.72,958.23,106.75,0.00,0.00\nDB SCHEMA public\n";
+    let text = OLTP.replacen("Threads started!\n", &format!("Threads started!\n{csv}"), 1);
+    let output = read(text.as_bytes());
+    assert_eq!((output.not_understood, output.runs.len()), (vec![], 1));
+    let old = "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nNumber of threads: 1\n128 files, 64Mb each\n\
+               8Gb total file size\nBlock size 4Kb\nUsing synchronous I/O mode\nDoing random r/w test\nThreads started!\nDone.\n\n\
+               Operations performed:  125160 Read, 83440 Write, 266979 Other = 475579 Total\n\
+               Read 488.91Mb  Written 325.94Mb  Total transferred 814.84Mb  (2.7161Mb/sec)\n  695.33 Requests/sec executed\n\n\
+               Test execution summary:\n    total time:                          300.0032s\n    total number of events:              208600\n";
+    let output = read(old.as_bytes());
+    assert_eq!(output.not_understood, []);
+    let imported = import(&output, "a", "a.txt");
+    let throughput = imported.results[0].measurements.iter().find(|one| one.metric.id == "throughput").unwrap();
+    assert!(throughput.reading.value().is_some_and(|rate| (rate - 695.33).abs() < 0.01), "{throughput:?}");
+}
+
 fn cases(texts: &[&str]) -> usize {
     into_experiment("x", &[import(&read(texts.concat().as_bytes()), "a", "a.txt")]).unwrap().plan.cases().len()
 }
