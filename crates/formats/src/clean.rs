@@ -56,7 +56,8 @@ fn unwrapped(line: &str) -> String {
     text.map_or_else(|| line.to_owned(), |text| text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-const PREFIXES: [fn(&str) -> Option<&str>; 6] = [quotation, github, stamped, journal, container, time_of_day];
+const PREFIXES: [fn(&str) -> Option<&str>; 9] =
+    [quotation, github, stamped, journal, container, time_of_day, pod, level, bar];
 
 /// `> ` of an e-mail or of Markdown.
 fn quotation(line: &str) -> Option<&str> {
@@ -121,6 +122,26 @@ fn time_of_day(line: &str) -> Option<&str> {
     }
 }
 
+/// `[pod/NAME/CONTAINER] text` of `kubectl logs --prefix`.
+fn pod(line: &str) -> Option<&str> {
+    let (name, rest) = line.strip_prefix("[pod/")?.split_once(']')?;
+    if name.contains(' ') { None } else { separated(rest) }
+}
+
+/// `INFO  text`, `[INFO] text`, `INFO: text` of a program's log.
+fn level(line: &str) -> Option<&str> {
+    const LEVELS: [&str; 6] = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "WARN"];
+    let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
+    let rest = LEVELS.iter().find_map(|level| bare.strip_prefix(level))?;
+    separated(if is_bracketed { rest.strip_prefix(']')? } else { rest.strip_prefix(':').unwrap_or(rest) })
+}
+
+/// `| text`, behind a time that was taken off.
+fn bar(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('|')?;
+    separated(rest).filter(|rest| !rest.trim_end().ends_with('|'))
+}
+
 /// What stands behind one blank, or nothing behind nothing.
 fn separated(rest: &str) -> Option<&str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']) }
@@ -174,6 +195,15 @@ pub struct Section {
 /// Most headings that name systems: a text with more is read as one.
 const MOST_SECTIONS: usize = 64;
 
+/// The title in a line of its own that is no heading: `<details><summary>17</summary>`, `**17**`.
+fn title_within(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**").or_else(|| rest.strip_suffix("**:")));
+    let summary = line.split_once("<summary>").map(|(_, rest)| rest.split("</summary>").next().unwrap_or(rest));
+    let title = bold.or(summary)?.trim().trim_end_matches(':');
+    (!title.is_empty() && !title.contains(['*', '<'])).then_some(title)
+}
+
 /// The fenced blocks of Markdown under each heading; `None` where there are no fences.
 pub fn sections(text: &str) -> Option<Vec<Section>> {
     let fence = |line: &str| {
@@ -183,13 +213,18 @@ pub fn sections(text: &str) -> Option<Vec<Section>> {
     text.lines().any(|line| fence(line).is_some()).then_some(())?;
     let mut sections: Vec<Section> = Vec::new();
     let (mut heading, mut open): (Option<String>, Option<&str>) = (None, None);
+    // What stands below the heading: a title, and words with a colon.
+    let (mut sub, mut lead): (Option<String>, Option<String>) = (None, None);
     // Lines that the last section has.
     let (mut is_new, mut prose, mut has) = (true, 0, 0);
     for (number, line) in text.lines().enumerate() {
         match (open, fence(line)) {
             (None, Some(mark)) => {
                 if is_new && (sections.len() < MOST_SECTIONS || sections.is_empty()) {
-                    sections.push(Section { heading: heading.clone(), text: String::new(), prose: 0 });
+                    let titles = [&heading, &sub, &lead].into_iter().flatten();
+                    let title = titles.map(String::as_str).collect::<Vec<_>>().join(" ");
+                    let heading = (!title.is_empty()).then_some(title);
+                    sections.push(Section { heading, text: String::new(), prose: 0 });
                     (is_new, has) = (false, 0);
                 }
                 open = Some(mark);
@@ -207,9 +242,16 @@ pub fn sections(text: &str) -> Option<Vec<Section>> {
                 if let Some(title) = line.strip_prefix('#') {
                     let title = title.trim_start_matches('#').trim().trim_matches(['*', '`']);
                     heading = (!title.is_empty()).then(|| title.to_owned());
-                    is_new = true;
+                    (sub, lead, is_new) = (None, None, true);
+                } else if let Some(title) = title_within(line) {
+                    (sub, lead, is_new) = (Some(title.to_owned()), None, true);
                 } else if !line.trim().is_empty() {
                     prose += 1;
+                    // Words above a block tell what it is, where no heading does.
+                    let has_title = heading.is_some() || sub.is_some();
+                    if let Some(words) = line.trim().strip_suffix(':').filter(|words| !has_title && words.len() <= 60) {
+                        (lead, is_new) = (Some(words.trim_matches(['*', '_', '`', ' ']).to_owned()), true);
+                    }
                 }
             }
         }
@@ -239,6 +281,11 @@ mod tests {
             "build\tRun it\t2026-11-26T05:09:19.1234567Z ",
             "> ",
             "[05:09:19] ",
+            "05:09:19.120 | ",
+            "2026-11-26 05:09:19,123 INFO ",
+            "2026-11-26 05:09:19,123 [INFO] ",
+            "[pod/bench-7/sysbench] ",
+            "[pod/bench-7/sysbench] 2026-11-26T05:09:19Z ",
         ] {
             let dressed: String = text.iter().map(|line| format!("{prefix}{line}\n")).collect();
             assert_eq!(clean(&dressed).lines().collect::<Vec<_>>(), text, "{prefix}");
@@ -268,5 +315,19 @@ mod tests {
         assert_eq!(found[0].text, "\n\n\none\n");
         assert_eq!(found[1].text.lines().position(|line| line == "three"), Some(11));
         assert_eq!(found[0].prose, 2);
+    }
+
+    #[test]
+    fn summaries_bold_lines_and_words_tell_blocks_apart() {
+        let names = |text: &str| -> Vec<String> {
+            sections(text).unwrap().into_iter().map(|section| section.heading.unwrap_or_default()).collect()
+        };
+        let block = "```\nx\n```\n";
+        let details =
+            format!("<details><summary>17</summary>\n\n{block}</details>\n<details>\n<summary>18</summary>\n{block}");
+        assert_eq!(names(&details), ["17", "18"]);
+        assert_eq!(names(&format!("# Results\n**old**\n{block}**new**\n\n{block}")), ["Results old", "Results new"]);
+        assert_eq!(names(&format!("With the patch:\n{block}\nWithout:\n\n{block}")), ["With the patch", "Without"]);
+        assert_eq!(names(&format!("# 17\nRun 1:\n{block}Run 2:\n{block}")), ["17"], "a heading is of all below it");
     }
 }

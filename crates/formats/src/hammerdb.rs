@@ -1,10 +1,12 @@
 //! HammerDB 4 to 6 results, as the manual's chapter on the CLI shows them.
 //!
-//! Three forms, also mixed in a file: JSON answers of `jobs … result` and `jobs JOBID timing`; the report of `jobs
+//! The job store of SQLite is read by [`job_store`]. Of text there are three forms, also mixed in a file: JSON answers of `jobs … result` and `jobs JOBID timing`; the report of `jobs
 //! JOBID save` (`hammerdb-job-report-v1`); console lines such as `Vuser 1:TEST RESULT : System achieved … NOPM from …
 //! TPM`. A job in several forms is one job.
 
+mod configuration;
 mod console;
+pub mod job_store;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -190,6 +192,8 @@ impl Lines {
             self.run_ended(number);
         } else if let Some(users) = users(text) {
             self.users = Some(users);
+        } else if let Some(release) = text.strip_prefix("DBVersion:") {
+            self.output.releases.extend(Some(release.trim()).filter(|release| *release != "NULL").map(str::to_owned));
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.output.version.get_or_insert_with(|| version.to_owned());
         } else if let Some(id) = text.strip_prefix("Benchmark Run jobid=") {
@@ -214,6 +218,7 @@ impl Lines {
             self.broken.push(WithoutResult { line: number, virtual_users, ..WithoutResult::default() });
         }
         self.is_running = false;
+        self.queries.run_ended();
     }
 
     fn document(&mut self, number: u64, json: &Json) {
@@ -248,15 +253,13 @@ impl Lines {
             })
         };
         if let Some(version) = text("hdb_version") {
-            self.output.version.get_or_insert(version);
+            self.output.version.get_or_insert(version.trim_start_matches('v').to_owned());
         }
         self.output.releases.extend(text("release"));
-        let times = find(json, "query_times").and_then(Json::as_object).into_iter().flatten();
-        let number = |name: &str| name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok();
-        let queries: BTreeMap<u64, f64> =
-            times.filter_map(|(name, time)| Some((number(name)?, figure(time)?))).collect();
+        let queries = query_times(json);
         if !queries.is_empty() {
-            self.output.streams.push(console::Stream { user: 1, queries, ..console::Stream::default() });
+            let configuration = configuration(json);
+            self.output.streams.push(console::Stream { user: 1, queries, configuration, ..console::Stream::default() });
         }
     }
 
@@ -338,6 +341,24 @@ impl Lines {
         without.extend(self.broken.into_iter().skip(without.len()));
         without.sort_by_key(|job| job.line);
         self.output
+    }
+}
+
+impl HammerDbOutput {
+    /// The configuration of everything that it tells.
+    fn configurations(&mut self) -> impl Iterator<Item = &mut Point> {
+        let jobs = self.jobs.iter_mut().map(|job| &mut job.configuration);
+        let without = self.without_result.iter_mut().map(|job| &mut job.configuration);
+        jobs.chain(without).chain(self.streams.iter_mut().map(|stream| &mut stream.configuration))
+    }
+
+    /// Takes over what another output tells of the same system.
+    fn add(&mut self, other: HammerDbOutput) {
+        self.jobs.extend(other.jobs);
+        self.without_result.extend(other.without_result);
+        self.releases.extend(other.releases);
+        self.streams.extend(other.streams);
+        self.not_understood.extend(other.not_understood);
     }
 }
 
@@ -448,18 +469,32 @@ fn outcome(json: &Json) -> Option<HammerDbResult> {
     })
 }
 
+/// Seconds of each query by its number: rows of version 6.0, or figures by their names.
+fn query_times(json: &Json) -> BTreeMap<u64, f64> {
+    let number = |name: &str| name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok();
+    let Some(times) = find(json, "query_times") else { return BTreeMap::new() };
+    let rows = times.get("rows").and_then(Json::as_array).into_iter().flatten();
+    let of_rows = rows.filter_map(|row| Some((number(row.get("name")?.as_str()?)?, figure(row.get("seconds")?)?)));
+    let named = times.as_object().into_iter().flatten();
+    of_rows.chain(named.filter_map(|(name, time)| Some((number(name)?, figure(time)?)))).collect()
+}
+
+/// What a report tells of the configuration, without the virtual users.
+fn configuration(json: &Json) -> Point {
+    let configuration = json.get("benchmark_config").and_then(Json::as_object).into_iter().flatten();
+    let key = |(name, value): (&String, &Json)| Some((name.clone(), Value::Int(whole(figure(value)?)?)));
+    configuration.filter(|(name, _)| *name != "virtual_users").filter_map(key).collect()
+}
+
 /// The report of a job.
 fn report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
     let text = |name: &str| json.pointer(name).and_then(Json::as_str).map(str::to_owned);
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
     let row = |row: &Json| timing(row.get("name")?.as_str()?, row);
-    let configuration = json.get("benchmark_config").and_then(Json::as_object);
-    let key = |(name, value): (&String, &Json)| Some((name.clone(), Value::Int(whole(figure(value)?)?)));
     let users = |figure: Option<f64>| figure.and_then(whole).and_then(|users| u64::try_from(users).ok());
     let planned = json.pointer("/benchmark_config/virtual_users").and_then(figure);
     let id = text("/job/jobid");
-    let configuration: Point =
-        configuration.into_iter().flatten().filter(|(name, _)| *name != "virtual_users").filter_map(key).collect();
+    let configuration = configuration(json);
     let Some(outcome) = outcome(json) else {
         return Err(WithoutResult { line, id, virtual_users: users(planned), configuration });
     };
@@ -510,6 +545,8 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     }
     let mut facts = Facts::default();
     let databases: BTreeSet<&str> = output.jobs.iter().filter_map(|job| job.database.as_deref()).collect();
+    // Jobs of two databases are no repetitions of each other.
+    let has_databases = databases.len() > 1;
     if !databases.is_empty() {
         facts.identity("server.product", databases.into_iter().collect::<Vec<_>>().join(", "));
     }
@@ -518,6 +555,11 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     }
     let mut results: Vec<(u64, ImportedResult)> =
         output.jobs.iter().map(|job| (job.line, result(job, system))).collect();
+    if has_databases {
+        for ((_, result), job) in results.iter_mut().zip(&output.jobs) {
+            result.keys.extend(job.database.clone().map(|name| ("database".to_owned(), Value::Text(name))));
+        }
+    }
     results.extend(output.without_result.iter().map(|job| (job.line, without_result(job, system))));
     let of_streams = output.streams.iter().flat_map(|stream| console::stream_results(stream, system));
     let of_profile = console::profile_result(&output.profile, system);

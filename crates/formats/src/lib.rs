@@ -18,7 +18,7 @@
 //! | [`pgbench`] | per-transaction logs, aggregated logs, printed summaries | – |
 //! | [`sysbench`] | printed summaries, with histogram and progress | – |
 //! | [`fio`] | `--output-format=json` and `json+`, text, terse lines | – |
-//! | [`hammerdb`] | results and timings of jobs, saved reports, the console | – |
+//! | [`hammerdb`] | results and timings of jobs, saved reports, the console, the job store | – |
 //! | [`readers`] | what other tools print at their end, a file each | – |
 //! | [`tidy`] | tidy CSV | the same |
 //! | [`tidy::wide`] | CSV with a column for each metric or system | – |

@@ -1,4 +1,4 @@
-//! Packed files: gzip, Zstandard and ZIP, recognised by their first bytes. What they hold is bounded before it is read.
+//! Packed files: gzip, Zstandard, ZIP and tar, recognised by their first bytes. What they hold is bounded before it is read.
 
 use std::io::{Cursor, Read, Seek};
 
@@ -31,6 +31,34 @@ impl Packing {
             _ => Packing::Plain,
         }
     }
+}
+
+/// Tells whether a file is an archive: ZIP, or tar, which may be packed.
+pub fn is_archive(file: impl Read) -> bool {
+    let head = head_of(file);
+    match Packing::of(&head) {
+        Packing::Zip => true,
+        Packing::Plain => is_tar(&head),
+        packing => unpacked(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&head_of(file))),
+    }
+}
+
+/// The first bytes, as many as come: what is packed may end in the middle.
+fn head_of(mut file: impl Read) -> Vec<u8> {
+    const HEAD_BYTES: usize = 64 << 10;
+    let mut head = Vec::new();
+    let mut block = [0; 512];
+    while head.len() < HEAD_BYTES {
+        match file.read(&mut block) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => head.extend_from_slice(&block[..read]),
+        }
+    }
+    head
+}
+
+fn is_tar(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
 }
 
 /// Unpacks while it is read. An archive is none of it: see [`each_file`].
@@ -83,24 +111,108 @@ fn damaged(error: &std::io::Error) -> FormatError {
     FormatError::whole(format!("it cannot be unpacked: {error}"))
 }
 
-/// Calls `visit` with the name and the bytes of each file of a ZIP archive, in the order of the names.
+/// Hidden files, and what macOS puts next to each file, are none of those that were packed.
+fn is_shown(name: &str) -> bool {
+    let is_hidden = |part: &str| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX";
+    !name.split(['/', '\\']).any(is_hidden)
+}
+
+/// Calls `visit` with the name and the bytes of each file of an archive, in the order of the names.
 ///
 /// # Errors
 /// The archive is damaged or too large, or `visit` failed.
 pub fn each_file<E: From<FormatError>>(
+    mut archive: impl Read + Seek,
+    visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut head = [0; 4];
+    let start = archive.read(&mut head).and_then(|_| archive.rewind());
+    start.map_err(|error| damaged(&error))?;
+    match Packing::of(&head) {
+        Packing::Zip => each_file_of_zip(archive, visit),
+        packing => {
+            let file = unpacked(packing, Box::new(archive)).map_err(|error| damaged(&error))?;
+            each_file_of_tar(&read_bounded(file, MAX_ARCHIVE_BYTES)?, visit)
+        }
+    }
+}
+
+fn each_file_of_tar<E: From<FormatError>>(
+    bytes: &[u8],
+    mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    const BLOCK: usize = 512;
+    let cut = || FormatError::whole("the tar archive ends in the middle of a file");
+    let mut files: Vec<(String, &[u8])> = Vec::new();
+    let (mut rest, mut long_name) = (bytes, None);
+    while let Some((header, behind)) = rest.split_at_checked(BLOCK) {
+        if header.iter().all(|byte| *byte == 0) {
+            break;
+        }
+        let size =
+            octal(&header[124..136]).ok_or_else(|| FormatError::whole("the tar archive tells no size of a file"))?;
+        let content = behind.get(..size).ok_or_else(cut)?;
+        match header[156] {
+            b'L' => long_name = Some(text_of(content)),
+            b'x' => long_name = path_of_pax(content),
+            b'0' | 0 => files.push((long_name.take().unwrap_or_else(|| name_of(header)), content)),
+            _ => long_name = None,
+        }
+        if files.len() > MAX_ARCHIVE_FILES {
+            return Err(too_many().into());
+        }
+        rest = behind.get(size.div_ceil(BLOCK).saturating_mul(BLOCK)..).unwrap_or_default();
+    }
+    files.sort_unstable();
+    for (name, content) in files.into_iter().filter(|(name, _)| is_shown(name)) {
+        let in_file = |error: FormatError| FormatError::whole(format!("{name}: {error}"));
+        visit(&name, read_text(content.to_vec()).map_err(in_file)?)?;
+    }
+    Ok(())
+}
+
+/// Up to the first zero.
+fn text_of(field: &[u8]) -> String {
+    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+    String::from_utf8_lossy(&field[..end]).into_owned()
+}
+
+fn octal(field: &[u8]) -> Option<usize> {
+    usize::from_str_radix(text_of(field).trim(), 8).ok()
+}
+
+/// The name, behind its folders where these did not fit.
+fn name_of(header: &[u8]) -> String {
+    let (name, folders) = (text_of(&header[..100]), text_of(&header[345..500]));
+    let has_folders = header.get(257..263) == Some(b"ustar\0") && !folders.is_empty();
+    if has_folders { format!("{folders}/{name}") } else { name }
+}
+
+/// `27 path=folder/name` of an extended header.
+fn path_of_pax(content: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(content);
+    text.lines().find_map(|line| Some(line.split_once(" path=")?.1.to_owned()))
+}
+
+fn too_many() -> FormatError {
+    FormatError::whole(format!("the archive holds more than {MAX_ARCHIVE_FILES} files"))
+}
+
+fn each_file_of_zip<E: From<FormatError>>(
     archive: impl Read + Seek,
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     let wrong = |error: zip::result::ZipError| FormatError::whole(format!("the ZIP archive cannot be read: {error}"));
     let mut archive = zip::ZipArchive::new(archive).map_err(wrong)?;
     if archive.len() > MAX_ARCHIVE_FILES {
-        return Err(FormatError::whole(format!("the archive holds more than {MAX_ARCHIVE_FILES} files")).into());
+        return Err(too_many().into());
     }
     let mut names: Vec<String> = archive
         .file_names()
         .map(|name| name.map(std::borrow::Cow::into_owned))
         .collect::<Result<_, _>>()
         .map_err(wrong)?;
+    names.retain(|name| is_shown(name));
     names.sort();
     let mut left = MAX_ARCHIVE_BYTES;
     for name in names {
@@ -154,14 +266,60 @@ mod tests {
         for packed in [b"tps = 1\n".to_vec(), gzip(b"tps = 1\n"), zstd, gzip(&gzip(b"tps = 1\n"))] {
             assert_eq!(read_text(packed).unwrap(), b"tps = 1\n");
         }
-        let mut found = Vec::new();
         let archive = zip(&[("b/x.txt", b"2"), ("a/x.txt.gz", &gzip(b"1"))]);
-        each_file_of(&archive, |name, bytes| -> Result<(), FormatError> {
+        let found = names_in(&archive).unwrap();
+        assert_eq!(found, [("a/x.txt.gz".to_owned(), b"1".to_vec()), ("b/x.txt".to_owned(), b"2".to_vec())]);
+    }
+
+    /// A file of a tar archive, with its header.
+    fn in_tar(name: &str, kind: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", bytes.len()).as_bytes());
+        header[156] = kind;
+        header[257..263].copy_from_slice(b"ustar\0");
+        let mut packed = [&header[..], bytes].concat();
+        packed.resize(packed.len().div_ceil(512) * 512, 0);
+        packed
+    }
+
+    fn names_in(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>, FormatError> {
+        let mut found = Vec::new();
+        each_file_of(archive, |name, bytes| -> Result<(), FormatError> {
             found.push((name.to_owned(), bytes));
             Ok(())
-        })
-        .unwrap();
-        assert_eq!(found, [("a/x.txt.gz".to_owned(), b"1".to_vec()), ("b/x.txt".to_owned(), b"2".to_vec())]);
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn files_of_a_tar_are_read_packed_or_not() {
+        let long = format!("b/{}.txt", "x".repeat(150));
+        let whole = [
+            in_tar("b", b'5', b""),
+            in_tar("././@LongLink", b'L', long.as_bytes()),
+            in_tar(&long[..90], b'0', b"2"),
+            in_tar("pax", b'x', b"17 path=a/y.txt\n"),
+            in_tar("y", b'0', &gzip(b"1")),
+            in_tar("._a", b'0', b"macOS"),
+            vec![0; 1024],
+        ]
+        .concat();
+        let expected = [("a/y.txt".to_owned(), b"1".to_vec()), (long, b"2".to_vec())];
+        for archive in [whole.clone(), gzip(&whole)] {
+            assert!(is_archive(archive.as_slice()));
+            assert_eq!(names_in(&archive).unwrap(), expected);
+        }
+        assert!(names_in(&whole[..2048]).is_err(), "it ends in a file");
+        let damaged = [&whole[..124], &b"zzzzzzzzzzz"[..], &whole[135..]].concat();
+        assert!(names_in(&damaged).is_err());
+        assert!(!is_archive(&b"tps = 1"[..]) && !is_archive(gzip(b"tps = 1").as_slice()));
+    }
+
+    #[test]
+    fn what_macos_adds_to_an_archive_is_no_file_of_it() {
+        let archive = zip(&[("r/a/x.txt", b"1"), ("__MACOSX/r/a/._x.txt", b"2"), ("r/.DS_Store", b"3")]);
+        assert_eq!(names_in(&archive).unwrap(), [("r/a/x.txt".to_owned(), b"1".to_vec())]);
     }
 
     #[test]

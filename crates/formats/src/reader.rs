@@ -49,10 +49,14 @@ pub enum Names {
 pub enum Reads {
     /// Each text by itself.
     Text(fn(&Input<'_>) -> Result<Found, FormatError>),
+    /// A database of SQLite, by its bytes.
+    Database(ReadDatabase),
     /// Logs that may be larger than the memory: those of a run together, line by line.
     Logs(ReadLogs),
 }
 
+/// The input has no text.
+pub type ReadDatabase = fn(&[u8], &Input<'_>) -> Result<Found, FormatError>;
 pub type ReadLogs = fn(&[LogFile<'_>], &Options, Open<'_>) -> Result<Vec<Imported>, LogError>;
 
 /// What a user says of files that do not say it themselves.
@@ -117,12 +121,14 @@ pub const READERS: &[&Reader] = &[
     &crate::sysbench::READER,
     &crate::fio::READER,
     &crate::hammerdb::READER,
+    &crate::hammerdb::job_store::READER,
     &readers::benchbase::READER,
     &readers::benchmarksql::READER,
     &readers::clickbench::READER,
     &readers::criterion::READER,
     &readers::diskspd::READER,
     &readers::go_tpc::READER,
+    &readers::go_ycsb::READER,
     &readers::hyperfine::READER,
     &readers::mysqlslap::READER,
     &readers::tpcc_mysql::READER,
@@ -139,6 +145,18 @@ pub fn named(name: &str) -> Option<&'static Reader> {
 /// The reader of logs that a file's beginning calls for.
 pub fn of_log(head: &str) -> Option<&'static Reader> {
     READERS.iter().copied().find(|reader| matches!(reader.reads, Reads::Logs(_)) && (reader.recognises)(head))
+}
+
+/// The first bytes of a database of SQLite.
+pub const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The reader of databases of SQLite.
+pub fn of_database(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> {
+    let database = |reader: &&'static Reader| match reader.reads {
+        Reads::Database(read) => Some((*reader, read)),
+        Reads::Text(_) | Reads::Logs(_) => None,
+    };
+    bytes.starts_with(SQLITE).then(|| READERS.iter().find_map(database)).flatten()
 }
 
 /// The readers of texts that recognise this one. Several do where a job printed what several tools said.

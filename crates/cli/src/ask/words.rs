@@ -141,7 +141,8 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
         ));
     }
     let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
-    let is_plan = String::from_utf8_lossy(&bytes).lines().any(|line| is_table(line.trim_start()));
+    let is_plan =
+        String::from_utf8_lossy(&bytes).lines().any(|line| is_table(line.trim_start_matches('\u{feff}').trim_start()));
     Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
 }
 

@@ -234,3 +234,40 @@ fn a_build_with_sqlite_says_how_to_have_sqlcipher() {
     ran.says(3, &["cannot open the database `sqlcipher:locked.db`", "cargo build --release --features sqlcipher"]);
     assert!(!scene.path().join("locked.db").exists());
 }
+
+/// Editors on Windows put a mark of the encoding before the first line of a text.
+#[test]
+fn a_byte_order_mark_is_no_part_of_any_text() {
+    let scene = Scene::new();
+    let smack = "client \"c\" { user \"u\"; query_barrel \"1 q\"; }\nquery \"q\" { query \"select 1\"; }\n\
+                 main { c.init(); c.set_num_rounds($2); c.create_threads($1); c.connect(); c.unload_query_barrel();\n\
+                 c.collect_threads(); c.disconnect(); }\n";
+    let pgbench = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\nnumber of clients: 4\n\
+                   number of threads: 1\nnumber of transactions actually processed: 10/10\ntps = 100.0 (excluding connections \
+                   establishing)\n";
+    for (name, text) in [
+        ("p.toml", sqlite_plan(("", ""))),
+        ("plan", sqlite_plan(("", ""))),
+        ("s.sql", "SELECT 1;\n".to_owned()),
+        ("m.smack", smack.to_owned()),
+        ("b.bat", "sqlio -kR -frandom -Fparam.txt\r\n".to_owned()),
+        ("param.txt", "a.dat 2 0x0 16\r\n".to_owned()),
+        ("a.txt", pgbench.to_owned()),
+        ("b.csv", "system,metric,unit,value\na,throughput,tx/s,7\n".to_owned()),
+        ("c.json", "{\"system\": \"c\", \"machine\": \"m\", \"load_time\": 1, \"result\": [[1, 2, 3]]}\n".to_owned()),
+    ] {
+        scene.write(name, &format!("\u{feff}{text}"));
+    }
+    for args in [
+        &["plan", "p.toml"][..],
+        &["plan", "plan"],
+        &["plan", "s.sql", "--system", "sqlite:a.db"],
+        &["plan", "m.smack", "1", "10", "--system", "sqlite:a.db"],
+        &["plan", "b.bat"],
+        &["import", "a.txt", "b.csv", "c.json", "-o", "i"],
+    ] {
+        let ran = scene.etalon(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(!ran.stderr.contains("not understood"), "{args:?}: {}", ran.stderr);
+    }
+}

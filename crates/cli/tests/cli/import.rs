@@ -370,3 +370,47 @@ fn what_no_reader_knows_is_named_and_leaves_no_store() {
     let mapped = ["import", "wide.csv", "--map", "threads=key", "--map", "tps=tps:tx/s:higher", "-o", "w"];
     scene.etalon(&mapped).says(0, &[]);
 }
+
+/// A job store of HammerDB's with two profiles of six jobs each.
+fn hammer_db(path: &std::path::Path) {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE JOBMAIN(jobid TEXT primary key, db TEXT, bm TEXT, jobdict TEXT, timestamp DATETIME NOT NULL DEFAULT \
+             (datetime(CURRENT_TIMESTAMP, 'localtime')), profile_id INTEGER NOT NULL DEFAULT 0);
+             CREATE TABLE JOBOUTPUT(jobid TEXT, vu INTEGER, output TEXT, FOREIGN KEY(jobid) REFERENCES JOBMAIN(jobid));",
+        )
+        .unwrap();
+    for number in 0..12 {
+        let (id, profile) = (format!("67FD3345479A03E26313{number:04}"), 1000 + number % 2);
+        let dictionary = "tpcc {pg_count_ware 10 pg_superuserpass topsecret pg_rampup 2 pg_duration 5}";
+        let sql = "INSERT INTO JOBMAIN(jobid, db, bm, jobdict, profile_id) VALUES (?1, 'PostgreSQL', 'TPC-C', ?2, ?3)";
+        database.execute(sql, (&id, dictionary, profile)).unwrap();
+        let nopm = 10_000 + 1_000 * (profile - 1000) + number;
+        let result = format!("TEST RESULT : System achieved {nopm} NOPM from {} PostgreSQL TPM", 2 * nopm);
+        for said in ["8 Active Virtual Users configured", &result] {
+            database.execute("INSERT INTO JOBOUTPUT VALUES (?1, 1, ?2)", (&id, said)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn profiles_of_a_job_store_are_compared() {
+    let scene = Scene::new();
+    hammer_db(&scene.path().join("hammer.DB"));
+    let imported = scene.etalon(&["import", "hammer.DB", "-o", "h"]);
+    imported.says(0, &["12 runs of 2 systems: hammer profile 1000, hammer profile 1001"]);
+    let compared = scene.etalon(&["compare", "h.etalon", "--metrics", "nopm"]);
+    assert!(compared.stdout.contains("faster"), "{}", compared.stdout);
+    let stored = std::fs::read(scene.path().join("h.etalon")).unwrap();
+    assert!(!stored.windows(9).any(|bytes| bytes == b"topsecret"));
+    let named = scene.etalon(&["import", "a=hammer.DB", "-o", "n"]);
+    named.says(0, &["12 runs of 1 system: a"]);
+    let whole = std::fs::read(scene.path().join("hammer.DB")).unwrap();
+    std::fs::write(scene.path().join("cut.DB"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::copy(scene.path().join("h.etalon"), scene.path().join("other.DB")).unwrap();
+    scene.etalon(&["import", "cut.DB", "-o", "c"]).says(2, &["cut.DB: the database of SQLite cannot be read"]);
+    scene.etalon(&["import", "other.DB", "-o", "c"]).says(2, &["no job store of HammerDB (no JOBMAIN)"]);
+    scene.etalon(&["import", "pgbench", "hammer.DB", "-o", "c"]).says(2, &["another database of SQLite"]);
+    assert!(!scene.path().join("c.etalon").exists());
+}

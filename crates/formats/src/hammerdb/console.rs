@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Measurement, Point, Reading, Role, Value};
 
 use super::Timing;
 use crate::ImportedResult;
@@ -17,6 +17,10 @@ pub struct Stream {
     pub queries: BTreeMap<u64, f64>,
     pub total_s: Option<f64>,
     pub geomean_s: Option<f64>,
+    /// Streams of its run, which share the server.
+    pub streams: u64,
+    /// What the job's configuration says, where it is told.
+    pub configuration: Point,
 }
 
 /// What the lines of a console come to.
@@ -34,6 +38,13 @@ impl Console {
     /// Tells whether it took a line; `user` is the virtual user that said it.
     pub fn take(&mut self, user: Option<u64>, text: &str) -> bool {
         self.take_query(user.unwrap_or(1), text) || self.take_profile(text)
+    }
+
+    /// Tells the streams of a run that ended how many they were; one that did not get to its end keeps its queries.
+    pub fn run_ended(&mut self) {
+        self.streams.extend(std::mem::take(&mut self.open).into_values());
+        let count = self.streams.iter().filter(|stream| stream.streams == 0).count() as u64;
+        self.streams.iter_mut().filter(|stream| stream.streams == 0).for_each(|stream| stream.streams = count);
     }
 
     fn take_query(&mut self, user: u64, text: &str) -> bool {
@@ -97,6 +108,9 @@ impl Console {
 pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
     let of = |benchmark: &str| {
         let mut result = ImportedResult::new(system, benchmark);
+        result.keys.clone_from(&stream.configuration);
+        let count = i64::try_from(stream.streams).ok().filter(|count| *count > 1);
+        result.keys.extend(count.map(|count| ("streams".to_owned(), Value::Int(count))));
         // Streams run at the same time: they are no repetitions of each other.
         result.keys.insert("stream".to_owned(), Value::Int(i64::try_from(stream.user).unwrap_or(i64::MAX)));
         result

@@ -8,6 +8,7 @@ pub mod criterion;
 pub mod diskspd;
 mod figures;
 pub mod go_tpc;
+pub mod go_ycsb;
 pub mod hyperfine;
 pub mod mysqlslap;
 pub mod tpcc_mysql;

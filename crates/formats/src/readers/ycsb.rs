@@ -69,7 +69,10 @@ fn is_noise(line: &str) -> bool {
         "Run finished",
         "***",
     ];
-    line.contains(" current ops/sec") || line.starts_with('[') || NOISE.iter().any(|noise| line.starts_with(noise))
+    // The client's start, and its status every ten seconds.
+    let is_status = line.contains(" current ops/sec") || (line.contains(" sec: ") && line.contains(" operations;"));
+    let is_start = line.contains(" site.ycsb.Client ") || line.contains(" com.yahoo.ycsb.Client ");
+    is_status || is_start || line.starts_with('[') || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
 /// `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
@@ -163,9 +166,12 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         let mut figures = Figures::default();
         let (failed, ended) = (failed_of(name, of), of.get("Operations").copied().unwrap_or(0.0));
         figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
-        figures.response("mean", us("AverageLatency"));
-        figures.response("min", us("MinLatency"));
-        figures.response("max", us("MaxLatency"));
+        // Of no operation the shortest is printed as the largest number there is.
+        if ended > 0.0 {
+            figures.response("mean", us("AverageLatency"));
+            figures.response("min", us("MinLatency"));
+            figures.response("max", us("MaxLatency"));
+        }
         for (rank, id) in [
             (50.0, "50thPercentileLatency"),
             (95.0, "95thPercentileLatency"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use formats::packed::Packing;
+use formats::packed;
 
 use crate::args::ImportArgs;
 use crate::error::CliError;
@@ -36,7 +36,7 @@ pub enum NamedBy {
 pub enum Kind {
     File,
     Folder,
-    /// A ZIP file.
+    /// ZIP, or tar, which may be packed.
     Archive,
     Stdin,
 }
@@ -72,9 +72,7 @@ fn of_path(path: PathBuf, system: Option<&str>) -> Input {
 }
 
 pub fn is_archive(path: &Path) -> bool {
-    let mut head = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut head));
-    read.is_ok() && Packing::of(&head) == Packing::Zip
+    std::fs::File::open(path).is_ok_and(packed::is_archive)
 }
 
 /// The name of a folder, also of `.`.
@@ -87,7 +85,8 @@ fn folder_name(path: &Path) -> String {
 /// The file's name without the ending of its format and its packing.
 pub fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let bare = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let bare = [".gz", ".zst", ".tgz"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let bare = bare.strip_suffix(".tar").unwrap_or(bare);
     let stem = Path::new(bare).file_stem().unwrap_or(OsStr::new(bare));
     stem.to_string_lossy().into_owned()
 }

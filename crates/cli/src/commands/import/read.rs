@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
-use formats::reader::{LogFile, Names, Reads, of_log};
+use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, of_database, of_log};
 use formats::recognise::{Read, Text, first_words, read as read_text};
 use formats::{FormatError, Imported, Options, Reader, logs};
 use report::number::count;
@@ -72,9 +72,10 @@ impl<'a> Reading<'a> {
                     let stdin = std::io::stdin().lock();
                     let bytes = packed::read_bounded(stdin, MAX_TEXT_BYTES);
                     let bytes = bytes.map_err(|error| in_file(Path::new("stdin"), &error))?;
-                    match Packing::of(&bytes) {
-                        Packing::Zip => self.archive(input, Cursor::new(bytes), inputs.len() == 1)?,
-                        _ => self.file(input.leaf(PathBuf::from("stdin"), Some(bytes)))?,
+                    if packed::is_archive(bytes.as_slice()) {
+                        self.archive(input, Cursor::new(bytes), inputs.len() == 1)?;
+                    } else {
+                        self.file(input.leaf(PathBuf::from("stdin"), Some(bytes)))?;
                     }
                 }
                 Kind::Folder => self.folder(input, inputs.len() == 1)?,
@@ -182,6 +183,10 @@ impl<'a> Reading<'a> {
     fn text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
         let source = leaf.path.display().to_string();
         let is_explicit = leaf.is_explicit;
+        let database = of_database(bytes).filter(|(reader, _)| self.only.is_none_or(|only| only == *reader));
+        if let Some((reader, read)) = database {
+            return self.database(leaf, bytes, (reader, read));
+        }
         let text = match super::table_text(&leaf.path, bytes) {
             Ok(text) => text,
             Err(_) if !is_explicit => {
@@ -208,6 +213,27 @@ impl<'a> Reading<'a> {
         }
         show_strange(&source, &not_understood, self.printer);
         self.imports.extend(imports);
+        Ok(())
+    }
+
+    fn database(
+        &mut self,
+        leaf: &Leaf,
+        bytes: &[u8],
+        (reader, read): (&'static Reader, ReadDatabase),
+    ) -> Result<(), CliError> {
+        let source = leaf.path.display().to_string();
+        let is_named = leaf.named_by == NamedBy::User;
+        let input = reader::Input { system: &leaf.system, is_named, source: &source, text: "", options: self.options };
+        match read(bytes, &input) {
+            Ok(found) if !found.imported.results.is_empty() => {
+                show_strange(&source, &found.not_understood, self.printer);
+                self.imports.push(found.imported);
+            }
+            Ok(_) if leaf.is_explicit => return Err(nothing_in(&source, &[reader.name], "")),
+            Err(error) if leaf.is_explicit => return Err(in_file(&leaf.path, &error)),
+            Ok(_) | Err(_) => self.unknown.push(source),
+        }
         Ok(())
     }
 

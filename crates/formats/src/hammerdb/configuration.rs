@@ -1,0 +1,162 @@
+//! The configuration of a job, as HammerDB keeps it: a dictionary of Tcl's.
+
+use model::{Point, Value};
+
+/// Most words of a dictionary; HammerDB's has about 60.
+const MOST_WORDS: usize = 10_000;
+/// Prefixes by which databases tell their options apart.
+const PREFIXES: [&str; 6] = ["pg_", "mysql_", "maria_", "mssqls_", "db2_", "ora_"];
+/// Names as in the report that `save` writes.
+const NAMES: [(&str, &str); 5] = [
+    ("count_ware", "warehouses"),
+    ("rampup", "rampup_minutes"),
+    ("duration", "duration_minutes"),
+    ("scale_fact", "scale_factor"),
+    ("total_querysets", "query_sets"),
+];
+/// Options that say how a schema was built, what is printed, or where a run ends that no time ends.
+const ASIDE: [&str; 13] = [
+    "num_vu",
+    "num_tpch_threads",
+    "total_iterations",
+    "raiseerror",
+    "raise_query_error",
+    "verbose",
+    "async_verbose",
+    "refresh_verbose",
+    "timeprofile",
+    "use_bcp",
+    "vacuum",
+    "bucket",
+    "monreport",
+];
+/// Options with a word, and the word that HammerDB has of itself.
+const WORDS: [(&str, &str); 4] =
+    [("driver", "timed"), ("storage_engine", "innodb"), ("durability", "SCHEMA_AND_DATA"), ("organizeby", "NONE")];
+/// Options that count only where another is set.
+const DEPENDENT: [(&str, &str); 4] = [
+    ("async_client", "async_scale"),
+    ("async_delay", "async_scale"),
+    ("update_sets", "refresh_on"),
+    ("trickle_refresh", "refresh_on"),
+];
+
+/// The conditions of the load of a workload, `tpcc` or `tpch`. What is off, or as HammerDB has it of itself, is no condition, so
+/// that jobs of its versions compare. Names, places and passwords are none.
+pub fn conditions(dictionary: &str, workload: &str) -> Point {
+    let all = words(dictionary);
+    let section = pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| words(value)).unwrap_or_default();
+    let options: Vec<(&str, &str)> = pairs(&section).map(|(name, value)| (bare(name), value)).collect();
+    let is_on = |name: &str| options.iter().any(|(other, value)| *other == name && *value == "true");
+    let counts = |name: &str| DEPENDENT.iter().find(|(own, _)| *own == name).is_none_or(|(_, other)| is_on(other));
+    options.iter().filter(|(name, _)| counts(name)).filter_map(|(name, value)| condition(name, value)).collect()
+}
+
+/// `pg_tpch_gpcompat` is `gpcompat`.
+fn bare(name: &str) -> &str {
+    let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    ["tpch_", "tpcc_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
+}
+
+fn condition(name: &str, value: &str) -> Option<(String, Value)> {
+    if ASIDE.contains(&name) {
+        return None;
+    }
+    let value = match value {
+        "true" => Value::Bool(true),
+        _ => match (value.parse(), WORDS.iter().find(|(word, _)| *word == name)) {
+            (Ok(number), _) if !is_private(name) => Value::Int(number),
+            (_, Some((_, usual))) if value != *usual && value.len() <= 32 => Value::Text(value.to_owned()),
+            _ => return None,
+        },
+    };
+    let name = NAMES.iter().find(|(own, _)| *own == name).map_or(name, |(_, name)| name);
+    Some((name.to_owned(), value))
+}
+
+/// Passwords may be numbers.
+fn is_private(name: &str) -> bool {
+    ["pass", "user", "dbase", "port", "host"].iter().any(|part| name.contains(part))
+}
+
+fn pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    words.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
+}
+
+/// The words of a list of Tcl's: braces and quotation marks keep blanks, a backslash keeps the character behind it.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() && words.len() < MOST_WORDS {
+        let (word, end) = match rest.as_bytes()[0] {
+            b'{' => braced(rest),
+            b'"' => quoted(rest),
+            _ => bare_word(rest),
+        };
+        words.push(word);
+        rest = rest[end..].trim_start();
+    }
+    words
+}
+
+/// What stands between a brace and the one that closes it, as it stands there.
+fn braced(text: &str) -> (String, usize) {
+    let mut depth = 0_usize;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '{' => depth += 1,
+            '}' if depth == 1 => return (text[1..at].to_owned(), at + 1),
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    (text[1..].to_owned(), text.len())
+}
+
+fn quoted(text: &str) -> (String, usize) {
+    let end = text[1..].find('"').map_or(text.len(), |at| at + 1);
+    (text[1..end].to_owned(), (end + 1).min(text.len()))
+}
+
+fn bare_word(text: &str) -> (String, usize) {
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (text[..end].replace('\\', ""), end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_options_that_change_the_load() {
+        let text = "connection {pg_host localhost pg_port 5432} tpcc {pg_count_ware 100 pg_num_vu 8 pg_superuserpass 12345 \
+                    pg_pass {a b\\}c} pg_partition true pg_driver timed pg_rampup 2 pg_duration 5 pg_keyandthink false \
+                    pg_async_scale false pg_async_client 10} tpch {pg_scale_fact 3}";
+        let expected: Point = [
+            ("warehouses", Value::Int(100)),
+            ("rampup_minutes", Value::Int(2)),
+            ("duration_minutes", Value::Int(5)),
+            ("partition", Value::Bool(true)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        assert_eq!(conditions(text, "tpcc"), expected);
+        assert_eq!(conditions(text, "tpch"), Point::from([("scale_factor".to_owned(), Value::Int(3))]));
+        let scaled = text.replace("async_scale false", "async_scale true").replace("driver timed", "driver test");
+        let more = conditions(&scaled, "tpcc");
+        assert_eq!(
+            (more["async_client"].clone(), more["driver"].clone()),
+            (Value::Int(10), Value::Text("test".into()))
+        );
+    }
+
+    #[test]
+    fn no_dictionary_makes_it_panic() {
+        for text in ["", "{", "tpcc", "tpcc {", "tpcc {a", "\"", "tpcc \\", "{é", "tpcc {é {é}}", "}}}}"] {
+            let _ = conditions(text, "tpcc");
+        }
+    }
+}

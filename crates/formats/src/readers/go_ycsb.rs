@@ -1,0 +1,319 @@
+//! go-ycsb: the counts and latencies of each operation, as plain lines or as JSON.
+
+use indexmap::IndexMap;
+use model::{Point, Role, Value};
+use serde_json::Value as Json;
+
+use super::figures::{Figures, json_number, leading, option, pairs, plain, put, strange};
+use crate::reader::{Found, Input, Names, Reader, Reads};
+use crate::text::{break_html, numbered};
+use crate::{FormatError, Imported, ImportedResult};
+
+pub const READER: Reader = Reader {
+    name: "go-ycsb",
+    about: "What go-ycsb prints of each operation, as lines or JSON",
+    recognises: |text| {
+        (text.contains(TAKES) && text.contains("OPS: ") && text.contains("Avg(us): "))
+            || (text.contains("\"Takes(s)\"") && text.contains("\"Operation\""))
+    },
+    names: Names::File,
+    reads: Reads::Text(read),
+};
+
+/// Stands between an operation and its figures.
+const TAKES: &str = " - Takes(s): ";
+/// All operations but those that failed, from 2023 on.
+const TOTAL: &str = "TOTAL";
+/// Counts a read and an update, which are counted by themselves as well.
+const BOTH: &str = "READ_MODIFY_WRITE";
+
+/// Figures of an operation by their headings.
+type Line = IndexMap<String, f64>;
+
+/// What was printed at once: while it runs each group is of everything so far.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    operations: IndexMap<String, Line>,
+}
+
+#[derive(Default)]
+struct Run {
+    keys: Point,
+    group: Group,
+    /// True once it said that it finished: what it prints then is of the whole run.
+    is_finished: bool,
+    elapsed_s: Option<f64>,
+}
+
+fn read(input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut runs = vec![Run::default()];
+    let mut not_understood = Vec::new();
+    for (number, whole) in numbered(input.text) {
+        for line in break_html(whole) {
+            if !take(&mut runs, line.trim()) {
+                strange(number, line, &mut not_understood);
+            }
+        }
+    }
+    let unknown = ["the server", "the threads and the number of records, unless its properties stand there"];
+    let mut imported = Imported::new(READER.name, input.source, unknown);
+    for run in runs.iter().filter(|run| !run.group.operations.is_empty()) {
+        imported.results.extend(results(run, input.system));
+    }
+    imported.note_not_understood(&not_understood);
+    Ok(Found { imported, not_understood })
+}
+
+/// Takes a line into the last run or a new one; returns whether it is known.
+fn take(runs: &mut Vec<Run>, line: &str) -> bool {
+    const NOISE: [&str; 6] =
+        ["****", "Using request distribution", "operation err:", "Got signal", "Exporting the full latency", "```"];
+    if let Some(command) = command(line) {
+        begin(runs).keys = command;
+        return true;
+    }
+    if line.contains("* properties *") {
+        begin(runs);
+        return true;
+    }
+    if let Some((name, value)) = property(line) {
+        let condition = condition(name, value);
+        if let (Some((name, value)), Some(run)) = (condition, runs.last_mut()) {
+            run.keys.insert(name, value);
+        }
+        return true;
+    }
+    let finished = line.strip_prefix("Run finished, takes ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
+    if let (Some((takes, _)), Some(run)) = (finished, runs.last_mut()) {
+        (run.is_finished, run.elapsed_s) = (true, go_seconds(takes));
+        run.group = Group::default();
+    }
+    let operations = operations(finished.map_or(line, |(_, rest)| rest));
+    let has_figures = !operations.is_empty();
+    for (name, line) in operations {
+        add(runs, name, line);
+    }
+    has_figures || finished.is_some() || line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise))
+}
+
+/// A run without anything yet, for what begins.
+fn begin(runs: &mut Vec<Run>) -> &mut Run {
+    if runs.last().is_none_or(|run| !run.group.operations.is_empty() || run.is_finished) {
+        runs.push(Run::default());
+    }
+    let last = runs.len() - 1;
+    &mut runs[last]
+}
+
+/// An operation that comes again begins the next group of the run: of as many operations at least, or it is another run.
+fn add(runs: &mut Vec<Run>, name: String, line: Line) {
+    let Some(run) = runs.last_mut() else { return };
+    if let Some(known) = run.group.operations.get(&name) {
+        let grows = |heading: &str| line.get(heading) >= known.get(heading);
+        if run.is_finished || !grows("Count") || !grows("Takes(s)") {
+            // What comes without a heading is of another run with the same properties, as far as can be said.
+            let keys = run.keys.clone();
+            runs.push(Run { keys, ..Run::default() });
+        } else {
+            run.group = Group::default();
+        }
+    }
+    if let Some(run) = runs.last_mut() {
+        run.group.operations.insert(name, line);
+    }
+}
+
+/// Each `NAME - Takes(s): …` of a line, or of a JSON list.
+fn operations(line: &str) -> Vec<(String, Line)> {
+    if line.starts_with("[{") {
+        let rows: Vec<Json> = serde_json::from_str(line).unwrap_or_default();
+        let row = |row: &Json| {
+            let fields = row.as_object()?;
+            let name = fields.get("Operation")?.as_str()?.to_owned();
+            let figures = fields.iter().filter_map(|(name, value)| Some((name.clone(), json_number(value)?))).collect();
+            Some((name, figures)).filter(|(_, figures): &(String, Line)| figures.contains_key("Takes(s)"))
+        };
+        return rows.iter().filter_map(row).collect();
+    }
+    let starts: Vec<usize> = line.match_indices(TAKES).map(|(at, _)| at).collect();
+    let of = |(number, at): (usize, &usize)| {
+        let name = line[..*at].split_whitespace().next_back()?.to_owned();
+        let end = starts.get(number + 1).copied().unwrap_or(line.len());
+        let figures = pairs(&line[at + " - ".len()..end]);
+        Some((name, figures.filter_map(|(name, value)| Some((name.to_owned(), leading(value)?))).collect()))
+    };
+    starts.iter().enumerate().filter_map(of).collect()
+}
+
+/// `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
+fn command(line: &str) -> Option<Point> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| word.trim_start_matches(['$', '`']).rsplit('/').next() == Some("go-ycsb"))?;
+    let phase = words.get(at + 1).filter(|word| ["run", "load"].contains(word))?;
+    let mut keys = Point::from([("phase".to_owned(), plain(phase))]);
+    let file = option(line, "property_file", Some('P')).and_then(|path| path.rsplit(['/', '\\']).next());
+    put(&mut keys, "workload", file.map(plain));
+    put(&mut keys, "threads", option(line, "threads", None).map(plain));
+    put(&mut keys, "target", option(line, "target", None).map(plain));
+    let written = words.iter().filter_map(|word| word.trim_matches(['"', '\'']).split_once('='));
+    keys.extend(written.filter_map(|(name, value)| condition(name, value)));
+    Some(keys)
+}
+
+/// `"recordcount"="1000"`, as the run lists its properties.
+fn property(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix('"')?.strip_suffix('"')?.split_once("\"=\"")
+}
+
+/// The key that a property is: what it sets, unless that is a length, a place, a name, or a secret.
+fn condition(name: &str, value: &str) -> Option<(String, Value)> {
+    const SAME: [(&str, &str); 2] = [("threadcount", "threads"), ("command", "phase")];
+    /// Lengths, what is printed, and what a proportion comes to is in `operations`.
+    const ASIDE: [&str; 16] = [
+        "operationcount",
+        "maxexecutiontime",
+        "warmuptime",
+        "insertstart",
+        "insertcount",
+        "dotransactions",
+        "dropdata",
+        "silence",
+        "verbose",
+        "outputstyle",
+        "measurementtype",
+        "status",
+        "label",
+        "table",
+        "workload",
+        "keyprefix",
+    ];
+    const WORDS: [&str; 7] = [
+        "command",
+        "requestdistribution",
+        "scanlengthdistribution",
+        "fieldlengthdistribution",
+        "insertorder",
+        "tikv.type",
+        "tikv.apiversion",
+    ];
+    const PRIVATE: [&str; 12] =
+        ["pass", "pwd", "user", "host", "port", "addr", "secret", "token", "auth", "cred", "key", "debug"];
+    let lower = name.to_lowercase();
+    let is_aside = ASIDE.contains(&&*lower)
+        || lower.ends_with("proportion")
+        || lower.starts_with("measurement.")
+        || lower.starts_with("histogram.")
+        || PRIVATE.iter().any(|part| lower.contains(part));
+    let is_plain = value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
+    if is_aside || value.is_empty() || !(is_plain || WORDS.contains(&&*lower)) {
+        return None;
+    }
+    let name = SAME.iter().find(|(from, _)| *from == lower).map_or(lower.as_str(), |(_, to)| to);
+    Some((name.to_owned(), plain(value)))
+}
+
+/// Seconds of Go's `1m3.164680955s`.
+fn go_seconds(text: &str) -> Option<f64> {
+    let mut seconds = 0.0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let figure: f64 = rest[..end].parse().ok()?;
+        let unit_end = rest[end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |at| end + at);
+        seconds += figure
+            * match &rest[end..unit_end] {
+                "h" => 3600.0,
+                "m" => 60.0,
+                "s" => 1.0,
+                "ms" => 1e-3,
+                "µs" | "us" => 1e-6,
+                _ => return None,
+            };
+        rest = &rest[unit_end..];
+    }
+    Some(seconds)
+}
+
+/// What was asked for: operations, without their failures, without sums.
+fn asked(run: &Run) -> Vec<(&str, &Line)> {
+    let operations = run.group.operations.iter().map(|(name, line)| (name.as_str(), line));
+    operations.filter(|(name, _)| *name != TOTAL && !name.ends_with("_ERROR")).collect()
+}
+
+/// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
+fn mix(operations: &[(&str, f64)]) -> String {
+    let all: f64 = operations.iter().map(|(_, count)| count).sum();
+    let mut shares = operations.to_vec();
+    shares.sort_by_key(|(name, _)| *name);
+    let share = |(name, count): (&str, f64)| format!("{name} {} %", (20.0 * count / all.max(1.0)).round() * 5.0);
+    shares.into_iter().map(share).collect::<Vec<_>>().join(", ")
+}
+
+fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
+    let all = asked(run);
+    let errors = |name: &str| {
+        let failed = run.group.operations.get(&format!("{name}_ERROR"));
+        failed.and_then(|line| line.get("Count")).copied().unwrap_or(0.0)
+    };
+    let single: Vec<&(&str, &Line)> = all.iter().filter(|(name, _)| *name != BOTH).collect();
+    let counts: Vec<(&str, f64)> =
+        single.iter().map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + errors(name))).collect();
+    let mut keys = run.keys.clone();
+    keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
+    let is_load = single.len() == 1 && single.iter().any(|(name, _)| name.ends_with("INSERT"));
+    keys.entry("phase".to_owned()).or_insert_with(|| Value::Text(if is_load { "load" } else { "run" }.to_owned()));
+    keys.insert("operations".to_owned(), Value::Text(mix(&counts)));
+    let why = "go-ycsb printed no counts";
+    let sum = |heading: &str| single.iter().map(|(_, line)| line.get(heading).copied()).sum::<Option<f64>>();
+    let total = run.group.operations.get(TOTAL);
+    let mut figures = Figures::default();
+    figures.failed(Some(run.failed()), sum("Count"), why);
+    let printed = total.and_then(|line| line.get("OPS").copied());
+    figures.rate("throughput", "operations/s", Role::Primary, printed.or_else(|| sum("OPS")));
+    let mut whole = ImportedResult::new(system, "ycsb");
+    whole.keys = keys.clone();
+    whole.elapsed_s =
+        run.elapsed_s.or_else(|| all.iter().filter_map(|(_, line)| line.get("Takes(s)").copied()).reduce(f64::max));
+    whole.measurements = figures.measurements;
+    if let Some(line) = total {
+        latencies(&mut whole, line, run.failed());
+    }
+    let of_operation = |(name, line): (&str, &Line)| {
+        let mut result = ImportedResult::new(system, "ycsb operations");
+        result.keys = keys.clone();
+        result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
+        let mut figures = Figures::default();
+        figures.failed(Some(errors(name)), line.get("Count").copied(), why);
+        figures.rate("throughput", "operations/s", Role::Secondary, line.get("OPS").copied());
+        result.measurements = figures.measurements;
+        latencies(&mut result, line, errors(name));
+        result
+    };
+    std::iter::once(whole).chain(all.into_iter().map(of_operation)).collect()
+}
+
+impl Run {
+    fn failed(&self) -> f64 {
+        let errors = self.group.operations.iter().filter(|(name, _)| name.ends_with("_ERROR"));
+        errors.filter_map(|(_, line)| line.get("Count")).sum()
+    }
+}
+
+fn latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
+    let us = |heading: &str| line.get(heading).copied();
+    let mut figures = Figures { has_failed: failed > 0.0, ..Figures::default() };
+    figures.response("mean", us("Avg(us)"));
+    figures.response("min", us("Min(us)"));
+    figures.response("max", us("Max(us)"));
+    for (rank, heading) in [
+        (50.0, "50th(us)"),
+        (90.0, "90th(us)"),
+        (95.0, "95th(us)"),
+        (99.0, "99th(us)"),
+        (99.9, "99.9th(us)"),
+        (99.99, "99.99th(us)"),
+    ] {
+        figures.percentile(rank, us(heading));
+    }
+    result.measurements.extend(figures.measurements);
+}

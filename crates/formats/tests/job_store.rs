@@ -1,0 +1,289 @@
+//! HammerDB's job store: databases that this test makes with the tables of version 6.0, with figures made up for it.
+
+#![cfg(test)]
+
+use formats::hammerdb::job_store::READER;
+use formats::reader::{Found, Input, Reads, of_database};
+use formats::{FormatError, Imported, ImportedResult, Options, into_experiment};
+use model::{Reading, Value};
+use proptest::prelude::*;
+use rusqlite::{Connection, MAIN_DB};
+
+/// The tables as HammerDB makes them.
+const TABLES: &str = "
+    CREATE TABLE JOBMAIN(jobid TEXT primary key, db TEXT, bm TEXT, jobdict TEXT, timestamp DATETIME NOT NULL DEFAULT \
+    (datetime(CURRENT_TIMESTAMP, 'localtime')), profile_id INTEGER NOT NULL DEFAULT 0);
+    CREATE TABLE JOBTIMING(jobid TEXT, vu INTEGER, procname TEXT, calls INTEGER, min_ms REAL, avg_ms REAL, max_ms REAL, \
+    total_ms REAL, p99_ms REAL, p95_ms REAL, p75_ms REAL, p50_ms REAL, p25_ms REAL, sd REAL, ratio_pct REAL, \
+    summary INTEGER, elapsed_ms REAL, FOREIGN KEY(jobid) REFERENCES JOBMAIN(jobid));
+    CREATE TABLE JOBTCOUNT(jobid TEXT, counter INTEGER, metric TEXT, timestamp DATETIME NOT NULL DEFAULT \
+    (datetime(CURRENT_TIMESTAMP, 'localtime')), FOREIGN KEY(jobid) REFERENCES JOBMAIN(jobid));
+    CREATE TABLE JOBOUTPUT(jobid TEXT, vu INTEGER, output TEXT, FOREIGN KEY(jobid) REFERENCES JOBMAIN(jobid));
+    CREATE TABLE JOBCHART(jobid TEXT, chart TEXT, html TEXT, FOREIGN KEY(jobid) REFERENCES JOBMAIN(jobid));
+    CREATE TABLE JOBCI (ci_id INTEGER PRIMARY KEY AUTOINCREMENT, refname TEXT NOT NULL, dbprefix TEXT NOT NULL, \
+    pipeline TEXT NOT NULL DEFAULT 'TEST', profile_id INTEGER NULL, status TEXT NOT NULL DEFAULT 'PENDING');
+    CREATE INDEX JOBTIMING_IDX ON JOBTIMING(jobid);
+    CREATE INDEX JOBOUTPUT_IDX ON JOBOUTPUT(jobid);";
+
+const DICTIONARY: &str = "connection {pg_host localhost pg_port 5432 pg_sslmode prefer} tpcc {pg_count_ware 100 pg_num_vu 8 \
+    pg_superuser postgres pg_superuserpass topsecret pg_pass 4711 pg_dbase tpcc pg_storedprocs true pg_driver timed \
+    pg_rampup 2 pg_duration 5 pg_allwarehouse false pg_async_scale false pg_async_client 10}";
+
+struct Jobs {
+    database: Connection,
+    count: usize,
+}
+
+impl Jobs {
+    fn new() -> Jobs {
+        let database = Connection::open_in_memory().unwrap();
+        database.execute_batch(TABLES).unwrap();
+        Jobs { database, count: 0 }
+    }
+
+    fn job(&mut self, db: &str, workload: &str, dictionary: &str, profile: i64) -> String {
+        self.count += 1;
+        let id = format!("67FD3345479A03E26313{:04}", self.count);
+        let sql = "INSERT INTO JOBMAIN(jobid, db, bm, jobdict, profile_id) VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.database.execute(sql, (&id, db, workload, dictionary, profile)).unwrap();
+        id
+    }
+
+    fn say(&self, id: &str, user: i64, text: &str) {
+        self.database.execute("INSERT INTO JOBOUTPUT VALUES (?1, ?2, ?3)", (id, user, text)).unwrap();
+    }
+
+    /// A run of TPROC-C that ended as it should.
+    fn orders(&mut self, dictionary: &str, profile: i64, users: i64, nopm: i64) -> String {
+        let id = self.job("PostgreSQL", "TPC-C", dictionary, profile);
+        self.say(&id, 0, " Vuser  1:RUNNING");
+        self.say(&id, 1, "Beginning rampup time of 2 minutes");
+        self.say(&id, 1, "DBVersion:17.2");
+        self.say(&id, 1, &format!("{users} Active Virtual Users configured"));
+        self.say(&id, 1, &format!("TEST RESULT : System achieved {nopm} NOPM from {} PostgreSQL TPM", 2 * nopm));
+        self.say(&id, 0, " Vuser  1:FINISHED SUCCESS");
+        self.say(&id, 0, "ALL VIRTUAL USERS COMPLETE");
+        let sql = "INSERT INTO JOBTIMING(jobid, vu, procname, calls, avg_ms, p99_ms, summary) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        self.database.execute(sql, (&id, users, "NEWORD", 900, 3.5, 9.25, 1)).unwrap();
+        self.database.execute(sql, (&id, 2, "NEWORD", 100, 77.0, 99.0, 0)).unwrap();
+        id
+    }
+
+    fn bytes(mut self) -> Vec<u8> {
+        self.database.serialize(MAIN_DB).unwrap().to_vec()
+    }
+}
+
+fn found(bytes: &[u8], is_named: bool) -> Result<Found, FormatError> {
+    let Reads::Database(read) = READER.reads else { panic!("it reads databases") };
+    let options = Options::default();
+    read(bytes, &Input { system: "hammer", is_named, source: "hammer.DB", text: "", options: &options })
+}
+
+fn import(jobs: Jobs) -> Imported {
+    let found = found(&jobs.bytes(), false).unwrap();
+    assert_eq!(found.not_understood, []);
+    found.imported
+}
+
+fn figure(result: &ImportedResult, id: &str) -> f64 {
+    let found = result.measurements.iter().find(|measurement| measurement.metric.id == id);
+    match found.map(|measurement| &measurement.reading) {
+        Some(Reading::Value(value)) => *value,
+        other => panic!("{id}: {other:?}"),
+    }
+}
+
+#[test]
+fn jobs_give_orders_conditions_and_timings() {
+    let mut jobs = Jobs::new();
+    jobs.orders(DICTIONARY, 0, 8, 51_234);
+    jobs.orders(DICTIONARY, 0, 8, 52_000);
+    let bytes = jobs.bytes();
+    assert_eq!(of_database(&bytes).map(|(reader, _)| reader.name), Some("hammerdb-jobs"));
+    let imported = found(&bytes, false).unwrap().imported;
+    let [first, second] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
+    assert_eq!((figure(first, "nopm"), figure(first, "tpm"), figure(second, "nopm")), (51_234.0, 102_468.0, 52_000.0));
+    assert_eq!(figure(first, "response_p99/NEWORD"), 9_250.0, "of all users, in microseconds");
+    let keys: Vec<String> = first.keys.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(
+        keys,
+        ["duration_minutes=5", "rampup_minutes=2", "storedprocs=true", "virtual_users=8", "warehouses=100"]
+    );
+    assert_eq!((imported.facts["hammer"].get("server.version"), first.elapsed_s), (Some("17.2"), Some(300.0)));
+    let everything = format!("{imported:?}");
+    assert!(!everything.contains("topsecret") && !everything.contains("4711"), "passwords stay where they are");
+    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.rounds, 2);
+}
+
+#[test]
+fn one_changed_condition_makes_two_cases() {
+    for (from, to) in [
+        ("pg_count_ware 100", "pg_count_ware 200"),
+        ("pg_rampup 2", "pg_rampup 1"),
+        ("pg_duration 5", "pg_duration 10"),
+        ("pg_storedprocs true", "pg_storedprocs false"),
+        ("pg_driver timed", "pg_driver test"),
+        ("pg_allwarehouse false", "pg_allwarehouse true"),
+        ("pg_async_scale false", "pg_async_scale true"),
+    ] {
+        let mut jobs = Jobs::new();
+        jobs.orders(DICTIONARY, 0, 8, 100);
+        jobs.orders(&DICTIONARY.replace(from, to), 0, 8, 100);
+        assert_eq!(into_experiment("x", &[import(jobs)]).unwrap().plan.cases().len(), 2, "{from} -> {to}");
+    }
+    let mut jobs = Jobs::new();
+    jobs.orders(DICTIONARY, 0, 8, 100);
+    jobs.orders(DICTIONARY, 0, 16, 100);
+    assert_eq!(into_experiment("x", &[import(jobs)]).unwrap().plan.cases().len(), 2);
+}
+
+#[test]
+fn profiles_of_a_pipeline_are_systems() {
+    let with_profiles = || {
+        let mut jobs = Jobs::new();
+        for (profile, nopm) in [(1000, 100), (1001, 200)] {
+            jobs.orders(DICTIONARY, profile, 1, nopm);
+            jobs.orders(DICTIONARY, profile, 2, 2 * nopm);
+        }
+        jobs
+    };
+    let systems = |imported: &Imported| imported.results.iter().map(|one| one.system.clone()).collect::<Vec<_>>();
+    let plain = import(with_profiles());
+    assert_eq!(
+        systems(&plain),
+        ["hammer profile 1000"; 2].into_iter().chain(["hammer profile 1001"; 2]).collect::<Vec<_>>()
+    );
+    let jobs = with_profiles();
+    let sql = "INSERT INTO JOBCI(refname, dbprefix, pipeline, profile_id) VALUES (?1, 'PG', 'PROFILE', ?2)";
+    jobs.database.execute(sql, ("REL_17_0", 1000)).unwrap();
+    jobs.database.execute(sql, ("REL_18_0", 1001)).unwrap();
+    let named = import(jobs);
+    assert_eq!(systems(&named)[1..3], ["hammer REL_17_0", "hammer REL_18_0"]);
+    let experiment = into_experiment("x", &[named]).unwrap();
+    assert_eq!((experiment.plan.systems.len(), experiment.plan.cases().len()), (2, 4));
+    let of_user = found(&with_profiles().bytes(), true).unwrap().imported;
+    assert_eq!(systems(&of_user), ["hammer"; 4]);
+    assert_eq!(of_user.results[0].keys["profile"], Value::Int(1000), "what is no system is a case");
+}
+
+#[test]
+fn jobs_of_two_databases_are_two_systems() {
+    let mut jobs = Jobs::new();
+    jobs.orders(DICTIONARY, 0, 8, 100);
+    let id = jobs.job("MariaDB", "TPC-C", "tpcc {maria_count_ware 100 maria_rampup 2 maria_duration 5}", 0);
+    jobs.say(&id, 1, "8 Active Virtual Users configured");
+    jobs.say(&id, 1, "TEST RESULT : System achieved 77 NOPM from 99 MariaDB TPM");
+    let systems: Vec<String> = import(jobs).results.into_iter().map(|one| one.system).collect();
+    assert_eq!(systems, ["hammer PostgreSQL", "hammer MariaDB"]);
+}
+
+#[test]
+fn queries_are_read_with_their_scale_and_streams() {
+    let mut jobs = Jobs::new();
+    for (scale, streams) in [(1, 1), (10, 1), (1, 2)] {
+        let id = jobs.job("MySQL", "TPC-H", &format!("tpch {{mysql_scale_fact {scale} mysql_tpch_pass 12}}"), 0);
+        for user in 1..=streams {
+            jobs.say(&id, user, &format!("Executing Query 14 (1 of 22) scale factor {scale}"));
+            jobs.say(&id, user, "query 14 completed in 2.5 seconds");
+            jobs.say(&id, user, "Completed 1 query set(s) in 3 seconds");
+            jobs.say(&id, user, "Geometric mean of query times returning rows (1) is 2.50000");
+        }
+        jobs.say(&id, 0, "ALL VIRTUAL USERS COMPLETE");
+    }
+    let imported = import(jobs);
+    assert_eq!(figure(&imported.results[0], "query_geomean"), 2.5);
+    assert_eq!((figure(&imported.results[1], "query_time"), imported.results.len()), (2.5, 8));
+    let cases = into_experiment("x", &[imported]).unwrap().plan.cases();
+    assert_eq!(cases.len(), 8, "other scales and streams next to it are other cases: {cases:?}");
+}
+
+#[test]
+fn failed_jobs_keep_their_place_and_schemas_are_counted() {
+    let mut jobs = Jobs::new();
+    jobs.orders(DICTIONARY, 0, 8, 100);
+    let schema = jobs.job("PostgreSQL", "TPC-C", DICTIONARY, 0);
+    jobs.say(&schema, 1, "CREATING TPCC SCHEMA");
+    jobs.say(&schema, 0, "ALL VIRTUAL USERS COMPLETE");
+    let failed = jobs.job("PostgreSQL", "TPC-C", DICTIONARY, 0);
+    jobs.say(&failed, 1, "Beginning rampup time of 2 minutes");
+    jobs.say(&failed, 3, "Error in Virtual User 3: connection refused");
+    jobs.say(&failed, 0, " Vuser  3:FINISHED FAILED");
+    jobs.job("PostgreSQL", "TPC-C", DICTIONARY, 0);
+    let imported = import(jobs);
+    assert_eq!(imported.results.iter().map(|one| one.dropped.is_some()).collect::<Vec<_>>(), [false, true]);
+    assert!(imported.notes.iter().any(|note| note.ends_with("schema, or said nothing: 2")), "{:?}", imported.notes);
+}
+
+#[test]
+fn what_is_no_job_store_is_refused_in_one_sentence() {
+    let made = |sql: &str| {
+        let mut database = Connection::open_in_memory().unwrap();
+        database.execute_batch(sql).unwrap();
+        database.serialize(MAIN_DB).unwrap().to_vec()
+    };
+    let without = TABLES.replace("JOBOUTPUT", "OTHER");
+    let view = format!(
+        "{}; CREATE VIEW JOBOUTPUT(jobid, vu, output) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+         SELECT 'a', 1, i FROM n;",
+        without.replace("OTHER_IDX ON OTHER", "OTHER_IDX ON JOBMAIN")
+    );
+    let computed =
+        TABLES.replace("vu INTEGER, output TEXT", "vu INTEGER, output TEXT AS (printf('%.*c', 100000000, 'x'))");
+    for (bytes, said) in [
+        (made("CREATE TABLE t(x); INSERT INTO t VALUES (1)"), "no job store of HammerDB (no JOBMAIN)"),
+        (made(&without), "no job store of HammerDB (no JOBOUTPUT)"),
+        (made(&view), "its JOBOUTPUT is a view, and no table"),
+        (made(&computed), "its JOBOUTPUT computes columns"),
+        (b"SQLite format 3\0".to_vec(), "cannot be read"),
+        (b"SQLite format 3\0".iter().copied().chain([7; 5000]).collect(), "cannot be read"),
+    ] {
+        let error = found(&bytes, false).unwrap_err().to_string();
+        assert!(error.contains(said) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn an_older_store_without_profiles_and_timings_is_read() {
+    let mut jobs = Jobs::new();
+    jobs.orders(DICTIONARY, 0, 8, 100);
+    let older =
+        "DROP TABLE JOBTIMING; DROP TABLE JOBCI; ALTER TABLE JOBMAIN DROP COLUMN profile_id; PRAGMA user_version = 3";
+    jobs.database.execute_batch(older).unwrap();
+    let mut bytes = jobs.bytes();
+    (bytes[18], bytes[19]) = (2, 2);
+    let imported = found(&bytes, false).unwrap().imported;
+    assert_eq!(figure(&imported.results[0], "nopm"), 100.0, "also with a write-ahead log that was closed");
+}
+
+fn sample() -> Vec<u8> {
+    let mut jobs = Jobs::new();
+    for number in 0..30 {
+        jobs.orders(DICTIONARY, 1000 + number % 2, 8, 100 + number);
+    }
+    jobs.bytes()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(
+        if std::env::var_os("ETALON_SLOW").is_some() { 10_000 } else { 300 }
+    ))]
+    #[test]
+    fn no_damage_makes_it_panic_or_hang(
+        places in proptest::collection::vec((0..40_000_usize, any::<u8>()), 1..12),
+        cut in prop::option::of(0..40_000_usize),
+    ) {
+        static SAMPLE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(sample);
+        let mut bytes = SAMPLE.clone();
+        for (place, byte) in places {
+            let at = place % bytes.len();
+            bytes[at] = byte;
+        }
+        bytes.truncate(cut.unwrap_or(bytes.len()));
+        let began = std::time::Instant::now();
+        if let Ok(found) = found(&bytes, false) {
+            let _ = into_experiment("x", &[found.imported]);
+        }
+        prop_assert!(began.elapsed().as_secs() < 10, "it hangs");
+    }
+}
