@@ -112,7 +112,10 @@ fn a_batch_with_different_lengths_runs_each_as_long_as_it_says() {
     scene.write("lengths.bat", &format!("\u{feff}{lines}"));
     let size = ["--set", "benchmarks.*.size_mb=1"];
     let planned = scene.etalon(&["plan", "lengths.bat"]);
-    planned.says(0, &["random_R_8KB_1s", "random_R_8KB_2s", "runs of different lengths"]);
+    planned.says(0, &["runs of different lengths"]);
+    for group in ["random_R_8KB_1s", "random_R_8KB_2s"] {
+        assert!(planned.stdout.contains(group), "{}", planned.stdout);
+    }
     let ran = scene.etalon(&[&["sqlio", "--batch", "lengths.bat", "--sqlio-exact"][..], &size].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let said: Vec<&str> = ran.stdout.lines().filter(|line| line.contains("for ") && line.contains(" secs")).collect();

@@ -202,14 +202,22 @@ impl JobStore {
         row.map(|row| row.get(0)).transpose().map_err(|error| damaged(&error))
     }
 
+    /// The names of a table's columns in small letters. They are asked for as bytes, since damaged ones may be no text.
+    fn columns_of(&self, table: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT CAST(name AS BLOB) FROM pragma_table_info(?1) ORDER BY cid";
+        let mut statement = self.connection.prepare(sql)?;
+        let lower = |name: Vec<u8>| String::from_utf8_lossy(&name).to_lowercase();
+        statement.query_map([table], |row| row.get(0).map(lower))?.collect()
+    }
+
     /// The rows of a table in the order in which they were written; none of a table that is not there.
     fn rows(&mut self, table: &str) -> Result<Vec<Row>, FormatError> {
         if self.kind_of(table)?.is_none() {
             return Ok(Vec::new());
         }
+        let names = self.columns_of(table).map_err(|error| damaged(&error))?;
         let mut statement =
             self.connection.prepare(&format!("SELECT * FROM {table}")).map_err(|error| damaged(&error))?;
-        let names: Vec<String> = statement.column_names().map(str::to_lowercase).collect();
         let mut rows = statement.query([]).map_err(|error| damaged(&error))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(|error| damaged(&error))? {
