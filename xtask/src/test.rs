@@ -111,7 +111,7 @@ impl Step {
             Self::Tidy => "cargo xtask tidy".to_owned(),
             Self::Fuzz => "cargo check of fuzz".to_owned(),
             Self::Elsewhere => format!("cargo check for {ELSEWHERE}"),
-            Self::Compile => "compiling the tests".to_owned(),
+            Self::Compile => "compiling the tests, and étalon for Windows".to_owned(),
             Self::Suites => "tests and documents".to_owned(),
         }
     }
@@ -136,7 +136,12 @@ impl Step {
             Self::Elsewhere if course.skips(ELSEWHERE) => None,
             Self::Elsewhere => said(elsewhere::check(root)?),
             Self::Compile => {
-                course.suites = compile(root, course.options, course.skips(WINDOWS))?;
+                let skips_windows = course.skips(WINDOWS);
+                course.suites = compile(root, course.options, skips_windows)?;
+                if !skips_windows {
+                    // Compiled beside the tests, it would keep the processors from what they time.
+                    windows::build(root, "dev")?;
+                }
                 None
             }
             Self::Suites => {

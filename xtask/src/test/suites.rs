@@ -19,6 +19,11 @@ use super::skipped::{self, Skipped};
 const LONGEST: [&str; 7] =
     ["cli, cli", "Windows, under Wine", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
 
+/// Tests of what other programs at work change, such as a share of the processors or of a disk: the suite that they are of, and
+/// parts of their names. They run one by one when all others have ended.
+const ALONE: (&str, [&str; 4]) =
+    ("cli, cli", ["beside::", "limits::", "published::sqlio_on_a_disk", "silence::a_silent_listener"]);
+
 /// A suite that prints nothing for so long hangs. It is ended, so that the others are still heard of.
 const LONGEST_SILENCE: Duration = Duration::from_mins(20);
 
@@ -27,11 +32,27 @@ pub struct Suite {
     /// Its crate, and its place there unless it is the crate's own.
     pub name: String,
     pub command: Command,
+    /// It runs when all others have ended.
+    is_alone: bool,
 }
 
 impl Suite {
     pub fn new(name: impl Into<String>, command: Command) -> Suite {
-        Suite { name: name.into(), command }
+        Suite { name: name.into(), command, is_alone: false }
+    }
+
+    /// Takes the tests out that run alone, as a suite of their own.
+    fn part(&mut self, names: &[&str]) -> Suite {
+        let mut command = Command::new(self.command.get_program());
+        command.args(self.command.get_args()).arg("--test-threads=1").args(names);
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = self.command.get_current_dir() {
+            command.current_dir(folder);
+        }
+        names.iter().for_each(|name| {
+            self.command.args(["--skip", name]);
+        });
+        Suite { name: format!("{}, alone", self.name), command, is_alone: true }
     }
 }
 
@@ -75,7 +96,8 @@ fn suite(message: &Value) -> Option<Suite> {
     Some(Suite::new(if own { package.into_owned() } else { format!("{package}, {target}") }, command))
 }
 
-/// Runs the suites, as many at a time as there are processors, those that take long first. Each is told of when it ends.
+/// Runs the suites, as many at a time as there are processors, those that take long first, and then those that run alone. Each is
+/// told of when it ends.
 ///
 /// # Errors
 /// A suite does not start, or what it printed cannot be kept.
@@ -83,7 +105,11 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let rank = |suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len());
     suites.sort_by_key(rank);
-    let left = Mutex::new(suites.into_iter());
+    let (suite, names) = ALONE;
+    let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.part(&names));
+    suites.extend(parted);
+    let (alone, together): (Vec<Suite>, Vec<Suite>) = suites.into_iter().partition(|suite| suite.is_alone);
+    let left = Mutex::new(together.into_iter());
     let ended = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..host::cpu::available_cores())
@@ -103,7 +129,13 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
             .into_iter()
             .try_for_each(|worker| worker.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)))
     })?;
-    Ok(ended.into_inner().unwrap_or_default())
+    let mut ended = ended.into_inner().unwrap_or_default();
+    for suite in alone {
+        let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
+        tell(&ran, &printed)?;
+        ended.push(ran);
+    }
+    Ok(ended)
 }
 
 /// Runs one to its end, or until it has been silent for too long, and gives what is to be shown of what it printed.
@@ -193,6 +225,19 @@ pub fn summary(ran: &[Ran], skipped: &[Skipped]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_that_run_alone_are_a_suite_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo \"$*\"", "sh", "--show-output"]);
+        let ran = run(vec![Suite::new(ALONE.0, command)], folder.path()).unwrap();
+        let names: Vec<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
+        assert_eq!(names, ["cli, cli", "cli, cli, alone"]);
+        let printed = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(printed("cli--cli.txt").starts_with("--show-output --skip beside:: --skip "));
+        assert!(printed("cli--cli--alone.txt").starts_with("--show-output --test-threads=1 beside:: "));
+    }
 
     #[test]
     fn a_suite_that_hangs_is_ended_and_named() {
