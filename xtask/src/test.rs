@@ -139,7 +139,7 @@ impl Step {
                 let skips_windows = course.skips(WINDOWS);
                 course.suites = compile(root, course.options, skips_windows)?;
                 if !skips_windows {
-                    // Compiled beside the tests, it would keep the processors from what they time.
+                    // Compiled while the tests run, it would keep the processors from what they time.
                     windows::build(root, "dev")?;
                 }
                 None

@@ -90,6 +90,11 @@ fn unequal_durability_gives_figures_and_no_verdict() {
         refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict"))
     );
     assert!(refused.rows().all(|row| row.estimate.as_ref().unwrap().adjusted.is_none()));
+    // Where another reason comes first, nothing has allowed it either.
+    let mut few = Builder { rounds: 2, ..Builder::default() }.build();
+    few.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
+    let told = set(&few).notes.into_iter().find(|note| note.kind == NoteKind::UnequalDurability).unwrap().text;
+    assert!(!told.contains("because the plan allows"), "{told}");
     made.evidence.header.plan.comparison.allow_unequal_durability = true;
     let allowed = set(&made);
     assert!(allowed.rows().all(|row| row.verdict() == Some(Verdict::Faster)));

@@ -27,6 +27,18 @@ fn it_fails_on_a_sure_and_large_regression_only() {
     assert_eq!(judged(&built(|_| 800.0, 0.004, 8), &loose).status, GateStatus::Passed);
 }
 
+/// A fall by 18 % makes the baseline 22 % faster.
+#[test]
+fn a_rate_may_fall_by_the_share_that_was_asked() {
+    let twenty = GateRules { max_regression: 0.2, ..GateRules::default() };
+    for (rate, expected) in [(820.0, RowStatus::Held), (780.0, RowStatus::Regressed)] {
+        let mut made = built(|_| 1_000.0, 0.004, 8);
+        made.change("new <&\"|", "throughput", |round, _| rate + f64::from(round % 3));
+        let outcome = judged(&made, &twenty);
+        assert_eq!(outcome.lines[0].status, expected, "{:?}", outcome.lines[0]);
+    }
+}
+
 /// The p of a sequence is the least of all looks.
 #[test]
 fn what_a_late_turn_took_back_is_neither_regressed_nor_improved() {

@@ -41,6 +41,11 @@ impl Thing {
         name.split('(').next().unwrap_or(name).trim_matches('"')
     }
 
+    /// Tells whether it has one of these names, which are as a statement wrote them: quoted, or to be put into small letters.
+    fn is_named(&self, names: &BTreeSet<String>) -> bool {
+        names.iter().any(|name| name == self.name() || name.to_lowercase() == self.name())
+    }
+
     fn drop_statement(&self) -> String {
         let kind = match self.kind.as_str() {
             "composite type" => "type",
@@ -102,13 +107,12 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
     o.refclassid = 'pg_catalog.pg_class'::regclass)) ORDER BY 1, 2";
 
 /// Étalon's things and those of others. Étalon makes no two things of one name, so that a function with the name of a table is not
-/// its own; and it quotes none, so that its names are in small letters.
+/// its own.
 fn parted(things: Vec<Thing>, names: &BTreeSet<String>) -> (Vec<Thing>, Vec<Thing>) {
-    let names: BTreeSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
     let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
     let tables: BTreeSet<String> = tables.collect();
-    let is_own =
-        |thing: &Thing| names.contains(thing.name()) && (thing.kind == "table" || !tables.contains(thing.name()));
+    let is_alike = |thing: &Thing| thing.kind != "table" && tables.contains(thing.name());
+    let is_own = |thing: &Thing| thing.is_named(names) && !is_alike(thing);
     things.into_iter().partition(is_own)
 }
 
@@ -139,8 +143,7 @@ impl Room {
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
-        let is_taken = |thing: &&Thing| names.iter().any(|name| name.to_lowercase() == thing.name());
-        let taken: Vec<String> = self.others.iter().filter(is_taken).map(Thing::shown).collect();
+        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
         owner::refuse_taken(&format!("the schema `{SCHEMA}`"), &taken)
     }
 
@@ -321,20 +324,24 @@ mod tests {
             class: String::new(),
             oid: String::new(),
         };
-        let names: BTreeSet<String> = ["pgbench_accounts", "TIO", "pay"].map(str::to_owned).into();
+        let names: BTreeSet<String> = ["pgbench_accounts", "TIO", "Quoted", "pay"].map(str::to_owned).into();
         let (own, others) = parted(
             vec![
                 thing("table", "etalon.pgbench_accounts"),
                 thing("function", "etalon.pgbench_accounts()"),
                 thing("table", "etalon.\"PGBENCH_ACCOUNTS\""),
                 thing("table", "etalon.tio"),
+                thing("view", "etalon.\"Quoted\""),
                 thing("function", "etalon.pay(integer)"),
                 thing("table", "etalon.notes"),
             ],
             &names,
         );
         let shown = |things: &[Thing]| things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ");
-        assert_eq!(shown(&own), "table etalon.pgbench_accounts; table etalon.tio; function etalon.pay(integer)");
+        assert_eq!(
+            shown(&own),
+            "table etalon.pgbench_accounts; table etalon.tio; view etalon.\"Quoted\"; function etalon.pay(integer)"
+        );
         assert_eq!(
             shown(&others),
             "function etalon.pgbench_accounts(); table etalon.\"PGBENCH_ACCOUNTS\"; table etalon.notes"

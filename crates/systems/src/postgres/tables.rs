@@ -1,5 +1,7 @@
 //! Makes étalon's schema and fills its tables.
 
+use std::collections::BTreeSet;
+
 use super::dialect::PostgresDialect;
 use super::room::{self, Reach, Room};
 use super::{PostgresServer, PostgresSystem, SCHEMA, reach};
@@ -217,8 +219,11 @@ pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let mut remove = || {
         client.execute("BEGIN")?;
         let room = Room::look(client, Reach::Names)?;
-        if !room.clear(client)? && !room.is_shared() {
-            client.execute(&format!("DROP SCHEMA {SCHEMA}"))?;
+        match (room.clear(client)?, room.is_shared()) {
+            (false, false) => client.execute(&format!("DROP SCHEMA {SCHEMA}"))?,
+            // What others make by these names from now on is not étalon's.
+            (false, true) => room::write_comment(client, &BTreeSet::new())?,
+            (true, _) => {}
         }
         client.execute("COMMIT")?;
         Ok(room)

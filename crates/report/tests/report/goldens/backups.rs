@@ -9,7 +9,7 @@ use super::subjects::{Subject, set_workload};
 use crate::evidence::{Builder, Made, Speed};
 
 const MIB: f64 = 1_048_576.0;
-/// Of the source.
+/// Size of the source.
 const SIZE_MIB: f64 = 512.0;
 
 /// A codec's share of bytes that stay, MiB a second of backup and restore, CPU seconds of the backup.
@@ -98,8 +98,8 @@ fn figures(point: &Point, factor: f64) -> Vec<Measurement> {
         value("saving", "%", neither, diagnostic, 100.0 * (1.0 - stays)),
         value("rows_verified", "", neither, diagnostic, 1_000_000.0),
     ];
-    let classes = [("data", 480.0, 24.0), ("log", 32.0, 0.0)];
-    for (class, size, zero) in classes.into_iter().filter(|_| name != "none") {
+    let classes: &[(&str, f64, f64)] = if name == "none" { &[] } else { &[("data", 480.0, 24.0), ("log", 32.0, 0.0)] };
+    for (class, size, zero) in classes.iter().copied() {
         all.push(value(&format!("source_size/{class}"), "bytes", neither, diagnostic, size * MIB));
         all.push(value(&format!("zero_pages/{class}"), "bytes", neither, diagnostic, zero * MIB));
         all.push(value(&format!("saving/{class}"), "%", neither, diagnostic, 100.0 * (1.0 - stays)));

@@ -4,10 +4,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
+use families::dataset::Tables;
 use families::transactions::pgbench_tables;
 
 of_both_products!(
     things_of_others_stay_and_are_named,
+    an_event_named_as_a_table_stays,
+    changed_indexes_and_triggers_are_a_change,
     an_idle_claim_is_kept_alive_and_taken_again,
     servers_that_demand_a_key_get_a_marker,
 );
@@ -58,6 +61,42 @@ fn things_of_others_stay_and_are_named() {
         drop(system);
         server.run("DROP DATABASE etalon");
         server.run("DROP VIEW shop.rich");
+    }
+}
+
+fn an_event_named_as_a_table_stays() {
+    let server = start(Connect::Tcp, &[]);
+    server.control.close();
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    server.run("CREATE EVENT etalon.pgbench_tellers ON SCHEDULE EVERY 1 DAY DO SELECT 1");
+    for _ in 0..2 {
+        let failure = system.drop_all().unwrap_err();
+        assert!(failure.cause.contains("event etalon.pgbench_tellers"), "{failure}");
+        assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'etalon'"), "1");
+    }
+}
+
+fn changed_indexes_and_triggers_are_a_change() {
+    let server = start(Connect::Tcp, &[]);
+    server.run("CREATE DATABASE shop");
+    server.run("CREATE TABLE shop.t (id INT, other INT)");
+    let read = || {
+        let mut client = server.client().unwrap();
+        client.execute("USE shop").unwrap();
+        facts::read(&mut client, &server.endpoint, Tables::None).unwrap()
+    };
+    let mut before = read();
+    for change in [
+        "CREATE INDEX by_id ON shop.t (id)",
+        "CREATE TRIGGER shop.noted BEFORE INSERT ON shop.t FOR EACH ROW SET @noted = 1",
+        "DROP INDEX by_id ON shop.t",
+    ] {
+        server.run(change);
+        let now = read();
+        let names: Vec<String> = now.changes_since(&before).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["instance.indexes_and_triggers"], "{change}");
+        before = now;
     }
 }
 

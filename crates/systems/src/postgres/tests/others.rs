@@ -71,6 +71,42 @@ fn things_of_others_stay_and_are_named() {
 }
 
 #[test]
+fn things_named_as_étalons_stay_however_often_it_drops() {
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    server.run("CREATE FUNCTION etalon.pgbench_accounts() RETURNS int LANGUAGE sql AS 'SELECT 42'");
+    server.run("CREATE TABLE etalon.\"PGBENCH_HISTORY\" (note text)");
+    for _ in 0..2 {
+        let failure = system.drop_all().unwrap_err();
+        for thing in ["function etalon.pgbench_accounts()", "table etalon.\"PGBENCH_HISTORY\""] {
+            assert!(failure.cause.contains(thing), "{failure}");
+        }
+        assert_eq!(server.text("SELECT etalon.pgbench_accounts()"), "42");
+        assert_eq!(server.text("SELECT count(*) FROM etalon.\"PGBENCH_HISTORY\""), "0");
+    }
+    assert_eq!(server.text("SELECT to_regclass('etalon.pgbench_accounts') IS NULL"), "t");
+}
+
+#[test]
+fn a_session_of_another_program_is_not_ended() {
+    let (server, url) = server_and_url();
+    let system = opened(&url, Reset::Restore).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let mut theirs = server.endpoint.on("etalon").connect("").unwrap();
+    theirs.execute("SET application_name = 'psql'").unwrap();
+    let failure = system.drop_all().unwrap_err();
+    assert!(failure.cause.contains("`psql`"), "{failure}");
+    assert_eq!(theirs.one("SELECT 1").unwrap(), "1");
+    theirs.close();
+    let started = Instant::now();
+    while system.drop_all().is_err() {
+        assert!(started.elapsed() < Duration::from_secs(10), "the session has ended");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn a_name_that_others_took_is_refused_by_name() {
     let server = start(Connect::Tcp, &[("fsync", "off")]);
     let (data, url) = (pgbench_tables(1), server.own_url());
