@@ -28,7 +28,7 @@ const LEVELS: [(&str, u8); 8] = [
 /// The compilers are not there, or it does not compile.
 pub fn build(root: &Path, profile: &str) -> Result<PathBuf> {
     make_sure(vec![&MINGW])?;
-    let mut command = elsewhere::cargo(root, "build", &[TARGET])?;
+    let mut command = elsewhere::cargo(root, "build", "cli", TARGET)?;
     command.args(["--profile", profile]);
     if profile == "dev" {
         for (package, level) in LEVELS {
