@@ -371,6 +371,11 @@ impl ComparisonSet {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
 
+    /// What stands above [`ComparisonSet::dropped`], which holds attempts: what was measured when repeated is no dropped run.
+    pub fn dropped_heading(&self) -> String {
+        format!("{} without a result", count(self.dropped.len(), "attempt"))
+    }
+
     /// Grouped by text, with the number of further ones.
     pub fn dropped_by_reason(&self) -> Vec<(&DroppedRun, usize)> {
         let mut found: Vec<(&DroppedRun, usize)> = Vec::new();

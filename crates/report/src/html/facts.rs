@@ -7,7 +7,6 @@ use model::{Facts, Nature};
 
 use crate::comparison::{ComparisonSet, DroppedRun, Table, Warning};
 use crate::evidence::{CLIENT, Evidence};
-use crate::number::count;
 use crate::words::{metric_name, table_title};
 
 /// The facts: those that differ first, the others folded.
@@ -123,7 +122,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
             } }
         }
         @if !set.dropped.is_empty() {
-            h3 { (count(set.dropped.len(), "dropped run")) }
+            h3 { (set.dropped_heading()) }
             div.scroll { table.small.dropped {
                 thead { tr { th { "round" } th { "case" } th { "state" } th { "reason" } th { "repeated" } } }
                 tbody { @for (run, more) in set.dropped_by_reason() { tr {

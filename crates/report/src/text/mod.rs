@@ -14,7 +14,7 @@ pub(crate) use remedies::rows as rows_of_remedy;
 use unicode_width::UnicodeWidthStr;
 
 use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Table};
-use crate::number::{Script, count, percent};
+use crate::number::{Script, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
 use crate::views::{View, curves, hosts, overview};
 use crate::words::{
@@ -209,7 +209,7 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped run"));
+    let mut out = format!("\n{}:\n", set.dropped_heading());
     for (run, more) in set.dropped_by_reason() {
         let repeated = match (run.repeated, run.was_measured) {
             (_, true) => " when repeated, measured before",
