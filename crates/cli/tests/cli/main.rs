@@ -24,6 +24,9 @@ mod extend;
 mod families;
 mod foreseen;
 mod glance;
+#[path = "../../../report/tests/shared/golden.rs"]
+mod golden;
+mod goldens;
 mod import;
 mod in_step;
 mod interruption;
