@@ -28,6 +28,16 @@ pub trait Session: Send {
         None
     }
 
+    /// Number of transactions that the engine has committed in this session, as it counts them itself; `None` if it does not.
+    fn commits(&self) -> Option<u64> {
+        None
+    }
+
+    /// Number of queries that the engine has run in this session, as it counts them itself; `None` if it does not.
+    fn queries_run(&self) -> Option<u64> {
+        None
+    }
+
     /// Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 }

@@ -2,7 +2,7 @@
 
 use model::Reading;
 
-use super::account::{FileClass, IoAccount, IoPlace};
+use super::account::{Figure, FileClass, IoAccount, IoPlace};
 use crate::session::{Session, running};
 use crate::system::System;
 use load::datum::Datum;
@@ -54,6 +54,32 @@ pub trait PagesDialect: Sync {
 
     /// A query for the number of rows that does not scan the table.
     fn rows(&self) -> &'static str;
+
+    /// A query for how many rows of these numbers are there, and the fewest and the most bytes of their filler, without a scan of
+    /// the table. Numbers count from 1 in the order of insertion. `None`: rows have neither numbers nor places.
+    fn sampled(&self, _numbers: &[u64]) -> Option<String> {
+        None
+    }
+
+    /// What each durable commit adds at least one to among the counters of the log. `None`: nothing that is counted.
+    fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        Ok(None)
+    }
+
+    /// The position of the log's end, in bytes. `None`: the engine does not tell.
+    fn log_end(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        Ok(None)
+    }
+
+    /// Position of the log up to which the last checkpoint has written everything. `None`: the engine does not tell.
+    fn checkpointed(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        Ok(None)
+    }
+
+    /// Whether blocks that are added to a table count as written before they hold its rows.
+    fn counts_extensions(&self) -> bool {
+        false
+    }
 
     /// Bytes taken so far by the table, or the database with it; only growth matters.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;

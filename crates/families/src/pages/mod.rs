@@ -6,6 +6,7 @@
 //! `n/a` with the reason.
 
 pub mod account;
+mod claims;
 pub mod dialect;
 mod insert;
 mod outcome;

@@ -1,10 +1,11 @@
 //! The procedure: the table, a snapshot, the statements, the checkpoint, a snapshot, and whether the rows are there.
 
 use host::clock::now_ns;
-use model::{Mark, MarkKind, Reading};
+use model::{DurabilityTier, Mark, MarkKind, Reading};
 
 use super::account::{FileClass, IoAccount};
-use super::dialect::{PagesDialect, Totals, WrittenBy, one};
+use super::claims::{Counted, PagesClaim};
+use super::dialect::{PagesDialect, Totals, WrittenBy};
 use super::insert::{Inserted, insert};
 use super::outcome;
 use crate::session::{Session, SessionKind};
@@ -26,6 +27,8 @@ pub(super) struct PageInsert {
 
 struct Snapshot {
     engine: IoAccount,
+    /// Commits of the session so far.
+    commits: Option<u64>,
     counters: Counters,
     os: Result<OsIo, String>,
     size_bytes: Result<f64, String>,
@@ -58,6 +61,7 @@ fn snapshot(
     dialect: &dyn PagesDialect,
     session: &mut dyn Session,
 ) -> Result<Snapshot, Failure> {
+    let commits = session.commits();
     dialect.report(session)?;
     let engine = dialect.account(context.system, session)?;
     // As close to the engine's own account as can be: its background processes do not rest.
@@ -67,14 +71,7 @@ fn snapshot(
         Err(failure) if failure.kind == FailureKind::Unsupported => Err(failure.cause),
         size => Ok(size?),
     };
-    Ok(Snapshot { engine, counters, os, size_bytes })
-}
-
-fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f64, Failure> {
-    match one(session, dialect.rows()) {
-        Err(failure) if failure.kind == FailureKind::Unsupported => one(session, "SELECT COUNT(*) FROM TIO"),
-        counted => counted,
-    }
+    Ok(Snapshot { engine, commits, counters, os, size_bytes })
 }
 
 impl Procedure for PageInsert {
@@ -99,6 +96,7 @@ impl Procedure for PageInsert {
             return Ok(Stepped::Interrupted);
         };
         context.progress("writing what is left", statements, statements);
+        let log_end = dialect.log_end(&mut *session)?;
         let flush_ns = now_ns();
         let flushed = dialect.flush(&mut *session)?;
         let flush_s = (now_ns() - flush_ns) as f64 / 1e9;
@@ -108,7 +106,15 @@ impl Procedure for PageInsert {
         for class in [FileClass::Data, FileClass::Log] {
             files.push((class, dialect.file_bytes(class, &mut *session)?));
         }
-        self.check_counts(dialect, &mut *session, &after.counters.since(&before.counters))?;
+        let engine = after.engine.since(&before.engine);
+        let counted = Counted {
+            counters: &after.counters.since(&before.counters),
+            commits: after.commits.zip(before.commits).map(|(after, before)| after - before),
+            engine: &engine,
+            log_end,
+            is_flushed: flushed.is_ok(),
+        };
+        self.check(context, dialect, page_bytes, (&mut *session, &counted))?;
         let (row_bytes, mut marks) = self.row_bytes(before.size_bytes, after.size_bytes, page_bytes)?;
         let flush_s = match flushed {
             Ok(()) => Reading::Value(flush_s),
@@ -117,7 +123,6 @@ impl Procedure for PageInsert {
                 Reading::unavailable(format!("no checkpoint: {reason}"))
             }
         };
-        let engine = after.engine.since(&before.engine);
         marks.extend(begun.into_iter().chain(engine.notes.iter().cloned()).map(note));
         let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
@@ -145,24 +150,22 @@ fn note(detail: String) -> Mark {
 }
 
 impl PageInsert {
-    fn check_counts(
+    /// Holds what was sent against what the engine has and has counted.
+    fn check(
         &self,
+        context: &StepContext<'_>,
         dialect: &dyn PagesDialect,
-        session: &mut dyn Session,
-        counters: &Counters,
+        page_bytes: u64,
+        (session, counted): (&mut dyn Session, &Counted<'_>),
     ) -> Result<(), Failure> {
-        let disagree = |what: &str, sent: u64, seen: f64| {
-            let cause = format!("the client sent {sent} {what}, the server has {seen}");
-            Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
-        };
-        let (rows, seen) = (self.statements * self.rows, count_rows(dialect, session)?);
-        if (seen - rows as f64).abs() > 0.5 {
-            return disagree("rows", rows, seen);
+        let claim = PagesClaim { dialect, statements: self.statements, rows: self.rows, page_bytes };
+        claim.check_rows(&mut *context.system.session(SessionKind::Plain)?)?;
+        claim.check_counts(counted)?;
+        let tier = context.system.facts()?.durability().map(|durability| durability.tier);
+        if tier == Some(DurabilityTier::Durable) {
+            claim.check_waits(session, counted)?;
         }
-        match counters.get("commits").or_else(|| counters.get("statements")) {
-            Some(seen) if seen < self.statements as f64 => disagree("commits", self.statements, seen),
-            _ => Ok(()),
-        }
+        claim.check_flush(session, counted)
     }
 
     /// Bytes per row by the table's size before and after, and notes.

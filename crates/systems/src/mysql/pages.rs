@@ -150,6 +150,27 @@ impl PagesDialect for Pages {
         "SELECT COUNT(*) FROM tio"
     }
 
+    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+        // Members of a cluster number in steps.
+        let id = |number: &u64| format!("@@auto_increment_offset + {} * @@auto_increment_increment", number - 1);
+        let ids: Vec<String> = numbers.iter().map(id).collect();
+        let counted = "SELECT COUNT(*), MIN(LENGTH(tio_data)), MAX(LENGTH(tio_data)) FROM tio";
+        Some(format!("{counted} WHERE tio_id IN ({})", ids.join(", ")))
+    }
+
+    /// Syncs are counted of all files together.
+    fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        Ok(Some(Figure::Writes))
+    }
+
+    fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        Ok(status(session)?.get("innodb_lsn_current").copied())
+    }
+
+    fn checkpointed(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        Ok(status(session)?.get("innodb_lsn_last_checkpoint").copied())
+    }
+
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         let page = one(session, "SELECT @@innodb_page_size")?;
         // Of the whole server: a table's size has steps of a megabyte.

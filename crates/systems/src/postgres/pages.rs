@@ -186,6 +186,35 @@ impl PagesDialect for Pages {
         "SELECT pg_catalog.pg_stat_get_tuples_inserted('tio'::pg_catalog.regclass)"
     }
 
+    /// Each row has a block of its own.
+    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+        let places: Vec<String> = numbers.iter().map(|number| format!("'({},1)'", number - 1)).collect();
+        let bytes = "pg_catalog.octet_length(tio_data)";
+        let counted = format!("SELECT count(*), min({bytes}), max({bytes}) FROM tio");
+        Some(format!("{counted} WHERE ctid = ANY (ARRAY[{}]::pg_catalog.tid[])", places.join(", ")))
+    }
+
+    /// Log that is written through is not synced again.
+    fn commit_figure(&self, session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        let method = session.query("SELECT pg_catalog.current_setting('wal_sync_method')")?;
+        let is_written_through = text(method.first().and_then(|row| row.first())).starts_with("open");
+        Ok(Some(if is_written_through { Figure::Writes } else { Figure::Syncs }))
+    }
+
+    fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        let end = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
+        Ok(refused(one(session, end))?.ok())
+    }
+
+    fn checkpointed(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        let begin = "SELECT pg_catalog.pg_wal_lsn_diff(redo_lsn, '0/0') FROM pg_catalog.pg_control_checkpoint()";
+        Ok(refused(one(session, begin))?.ok())
+    }
+
+    fn counts_extensions(&self) -> bool {
+        true
+    }
+
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         one(session, "SELECT pg_catalog.pg_relation_size('tio')")
     }

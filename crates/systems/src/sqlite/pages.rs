@@ -51,6 +51,17 @@ impl PagesDialect for Pages {
         "SELECT coalesce(max(tio_id), 0) FROM tio"
     }
 
+    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let counted = "SELECT count(*), min(length(tio_data)), max(length(tio_data)) FROM tio";
+        Some(format!("{counted} WHERE tio_id IN ({})", numbers.join(", ")))
+    }
+
+    /// Each commit syncs the journal, or the write-ahead log.
+    fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        Ok(Some(Figure::Syncs))
+    }
+
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         one(session, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
     }

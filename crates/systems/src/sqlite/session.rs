@@ -1,10 +1,12 @@
 //! Single statements in this process, with SpatiaLite if wanted.
 
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::Facts;
-use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, StatementStatus};
 
 use super::{sql_failure, strangers};
 use families::session::{Session, SessionKind, running};
@@ -13,15 +15,27 @@ use load::error::{Failure, FailureKind};
 
 pub(super) struct SqliteSession {
     connection: Connection,
+    /// Counted by SQLite's commit hook.
+    commits: Arc<AtomicU64>,
+    /// Counted by SQLite for each statement.
+    queries: u64,
 }
 
 impl SqliteSession {
-    pub(super) fn new(connection: Connection, kind: SessionKind) -> Result<SqliteSession, Failure> {
+    pub(super) fn new(mut connection: Connection, kind: SessionKind) -> Result<SqliteSession, Failure> {
         if kind == SessionKind::Spatial {
             load_spatialite(&connection)?;
             make_spatial(&connection)?;
         }
-        Ok(SqliteSession { connection })
+        let commits = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&commits);
+        let count = move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            // The commit goes on.
+            false
+        };
+        connection.commit_hook(Some(count)).map_err(|error| sql_failure("count a session's commits", &error))?;
+        Ok(SqliteSession { connection, commits, queries: 0 })
     }
 }
 
@@ -74,8 +88,16 @@ impl Session for SqliteSession {
         run.map(|_| ()).map_err(|error| failed(sql, &error))
     }
 
+    fn commits(&self) -> Option<u64> {
+        Some(self.commits.load(Ordering::Relaxed))
+    }
+
+    fn queries_run(&self) -> Option<u64> {
+        Some(self.queries)
+    }
+
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let read = || -> rusqlite::Result<Vec<Vec<Datum>>> {
+        let mut read = || -> rusqlite::Result<Vec<Vec<Datum>>> {
             let mut statement = self.connection.prepare(sql)?;
             let columns = statement.column_count();
             let mut rows = statement.query([])?;
@@ -83,6 +105,8 @@ impl Session for SqliteSession {
             while let Some(row) = rows.next()? {
                 found.push((0..columns).map(|place| Ok(datum(row.get_ref(place)?))).collect::<rusqlite::Result<_>>()?);
             }
+            drop(rows);
+            self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
             Ok(found)
         };
         read().map_err(|error| failed(sql, &error))
