@@ -155,6 +155,20 @@ fn perturbed(value: ExpectedValue) -> Datum {
     }
 }
 
+/// Rows and indexes of the country's tables, and how SQLite says that it uses them.
+fn asked_of_the_load(sql: &str) -> Option<Vec<Vec<Datum>>> {
+    let tables = [("cell", 36), ("road", 9), ("pt", 450), ("shape", 9)];
+    let counted = sql.strip_prefix("SELECT count(*), min(id), max(id) FROM ");
+    if let Some((_, rows)) = tables.into_iter().find(|(name, _)| counted == Some(*name)) {
+        return Some(vec![[rows, 1, rows].map(Datum::Int).to_vec()]);
+    }
+    if DIALECTS.iter().any(|dialect| dialect.indexed_tables() == Some(sql)) {
+        return Some(vec![vec![Datum::Int(3)]]);
+    }
+    let plan = "SCAN SpatialIndex VIRTUAL TABLE INDEX 2:".into();
+    sql.starts_with("EXPLAIN QUERY PLAN").then(|| vec![vec![Datum::Text(plan)]])
+}
+
 impl Session for ParrotSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.log.lock().unwrap().push(sql.to_owned());
@@ -162,6 +176,9 @@ impl Session for ParrotSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        if let Some(rows) = asked_of_the_load(sql) {
+            return Ok(rows);
+        }
         let (query, answer) = self.answers.get(sql).unwrap_or_else(|| panic!("not in the dialect: {sql}"));
         let row: Vec<Datum> = answer.iter().map(|expected| right(expected.value)).collect();
         let mut wrong = row.clone();

@@ -22,6 +22,17 @@ pub trait SpatialDialect: Sync {
     /// everything.
     fn indexes(&self, extent: i64) -> Vec<String>;
 
+    /// A query for how many of the tables `cell`, `road` and `pt` have a spatial index.
+    fn indexed_tables(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The statement by which the engine says how it runs a query, and the word of its answer that names the spatial index, where
+    /// the query's text has to name it. `None`: the planner chooses, and its choice is part of what is measured.
+    fn names_index(&self, _query: Query, _sql: &str) -> Option<(String, &'static str)> {
+        None
+    }
+
     /// `Err` says why it cannot be asked. `window` is the side of a square around a point that surely holds its
     /// nearest neighbour, for engines without such a search.
     fn query(&self, query: Query, window: i64) -> Result<String, String>;

@@ -108,6 +108,9 @@ impl Procedure for Suite {
         drop(first);
         system.settle()?;
         let mut sessions = self.open(context)?;
+        if let Some(session) = sessions.first_mut() {
+            tables::check(&mut **session, dialect, &*self.land)?;
+        }
         let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
         for (done, place) in self.order(context.seed).into_iter().enumerate() {
             context.progress(&self.queries[place].name(), done + 2, parts);
@@ -139,6 +142,21 @@ struct Round<'a> {
 /// Sum over sessions; nothing if the server reports nothing.
 fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
     sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
+}
+
+/// Number of queries that the engine has run in each session, where it counts them.
+fn queries_run(sessions: &[Box<dyn Session>]) -> Vec<Option<u64>> {
+    sessions.iter().map(|session| session.queries_run()).collect()
+}
+
+/// Holds the executions that were timed against those that the engine has counted in each session.
+fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) -> AnswerCheck {
+    let ran = |(before, after): (&Option<u64>, &Option<u64>)| Some((*after)?.saturating_sub((*before)?));
+    match before.iter().zip(after).filter_map(ran).find(|ran| *ran != executions as u64) {
+        Some(ran) => Err(Absence::Wrong
+            .because(format!("{executions} executions were timed, and a session of the engine ran {ran}"))),
+        None => Ok(()),
+    }
 }
 
 /// Separates a failure of the query from one of the system.
@@ -194,6 +212,10 @@ impl Round<'_> {
             }
         };
         let question = QueryText { sql: &sql, around: self.dialect.around_query() };
+        if let Err(missing) = self.check_index(&sql, sessions)? {
+            asked.check = Err(missing);
+            return Ok(Some(asked));
+        }
         // A single client first: what it cannot answer, many need not try.
         let (one, _) = sessions.split_at_mut(1);
         asked.check = self.judge_run(&question.run(one))?;
@@ -201,6 +223,7 @@ impl Round<'_> {
             asked.check = self.judge_run(&question.run(sessions))?;
         }
         let told_before = told_cpu_s(sessions);
+        let ran_before = queries_run(sessions);
         let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
         while asked.check.is_ok() && executions.len() < self.suite.executions {
@@ -218,8 +241,24 @@ impl Round<'_> {
         };
         let told = told_cpu_s(sessions).map(|after| after - told_before.unwrap_or(0.0));
         asked.told_cpu_s = told.map(|all| all / executions.len().max(1) as f64);
+        if asked.check.is_ok() {
+            asked.check = check_runs(&ran_before, &queries_run(sessions), executions.len());
+        }
         asked.executions_s = executions;
         Ok(Some(asked))
+    }
+
+    /// Finds a query that does not name the spatial index where it must.
+    fn check_index(&self, sql: &str, sessions: &mut [Box<dyn Session>]) -> Result<AnswerCheck, Failure> {
+        let query = self.suite.queries[self.place];
+        let (Some((explain, word)), Some(session)) = (self.dialect.names_index(query, sql), sessions.first_mut())
+        else {
+            return Ok(Ok(()));
+        };
+        let says = |datum: &Datum| matches!(datum, Datum::Text(text) if text.contains(word));
+        let is_named = session.query(&explain)?.iter().flatten().any(says);
+        let missing = || Absence::Wrong.because(format!("the engine ran it without its spatial index: no `{word}`"));
+        Ok(if is_named { Ok(()) } else { Err(missing()) })
     }
 
     /// Runs the query once, by one client, with empty caches.

@@ -7,10 +7,11 @@ use model::Reading;
 
 use super::dialect::SpatialDialect;
 use super::land::{Land, LandTable};
+use crate::pages::dialect::{number, one};
 use crate::session::Session;
 use crate::step::{Spent, Stopwatch};
 use crate::system::System;
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 
 /// Rows of one statement: SQL Server takes a thousand.
 const ROWS: usize = 500;
@@ -40,6 +41,31 @@ pub(super) fn load(
         session.execute(&statement)?;
     }
     Ok(LoadCost { load, index: watch.read(system) })
+}
+
+/// Tables that have a spatial index.
+const INDEXED: f64 = 3.0;
+
+/// Holds what another session finds in the tables against the land: every row once, and the indexes.
+pub(super) fn check(session: &mut dyn Session, dialect: &dyn SpatialDialect, land: &dyn Land) -> Result<(), Failure> {
+    let refuse = |cause: String| Err(Failure::new(FailureKind::Verification, "trust the load of the tables", cause));
+    for table in LandTable::ALL {
+        let (name, rows) = (table.name(), land.rows(table));
+        let found = session.query(&format!("SELECT count(*), min(id), max(id) FROM {name}"))?;
+        let value = |place: usize| number(found.first().and_then(|row| row.get(place))).unwrap_or_default();
+        let (count, first, last) = (value(0), value(1), value(2));
+        // The number is the primary key, so as many rows between the first and the last are all of them.
+        if count != rows as f64 || (rows > 0 && (first != 1.0 || last != rows as f64)) {
+            let cause = format!("`{name}` was to hold the rows 1 to {rows}, and holds {count}, {first} to {last}");
+            return refuse(cause);
+        }
+    }
+    let Some(sql) = dialect.indexed_tables() else { return Ok(()) };
+    let found = one(session, sql)?;
+    if found != INDEXED {
+        return refuse(format!("{INDEXED} tables were to have a spatial index, and {found} have one"));
+    }
+    Ok(())
 }
 
 /// The time étalon takes to write the statements is not counted.

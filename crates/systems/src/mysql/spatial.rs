@@ -41,6 +41,12 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    fn indexed_tables(&self) -> Option<&'static str> {
+        let tables = "SELECT COUNT(DISTINCT TABLE_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+                      AND INDEX_TYPE = 'SPATIAL' AND TABLE_NAME IN ('cell', 'road', 'pt')";
+        Some(tables)
+    }
+
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
         text(query).map(|text| filled(text, window)).map_err(str::to_owned)
     }

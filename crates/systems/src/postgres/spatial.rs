@@ -33,6 +33,14 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    fn indexed_tables(&self) -> Option<&'static str> {
+        let tables = "SELECT count(DISTINCT i.indrelid) FROM pg_catalog.pg_index i \
+                      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam \
+                      WHERE a.amname = 'gist' AND i.indisvalid AND i.indrelid IN ('cell'::pg_catalog.regclass, \
+                      'road'::pg_catalog.regclass, 'pt'::pg_catalog.regclass)";
+        Some(tables)
+    }
+
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
         text(query).map(|text| filled(text, window)).map_err(str::to_owned)
     }

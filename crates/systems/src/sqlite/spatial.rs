@@ -42,6 +42,24 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    fn indexed_tables(&self) -> Option<&'static str> {
+        let tables = "SELECT count(*) FROM geometry_columns WHERE spatial_index_enabled = 1 AND f_table_name IN ('cell', 'road', 'pt')";
+        Some(tables)
+    }
+
+    fn names_index(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
+        let joins = [
+            Query::PointsInCells,
+            Query::TouchingCells,
+            Query::RoadsCrossCells,
+            Query::ClippedRoads,
+            Query::Nearest,
+            Query::NearRoads,
+            Query::Relations,
+        ];
+        joins.contains(&query).then(|| (format!("EXPLAIN QUERY PLAN {sql}"), "SpatialIndex VIRTUAL TABLE INDEX"))
+    }
+
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
         text(query).map(|text| filled(text, window)).map_err(str::to_owned)
     }

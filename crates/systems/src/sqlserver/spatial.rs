@@ -49,6 +49,12 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    fn indexed_tables(&self) -> Option<&'static str> {
+        let tables = "SELECT COUNT(DISTINCT object_id) FROM sys.spatial_indexes WHERE object_id IN (OBJECT_ID('cell'), \
+                      OBJECT_ID('road'), OBJECT_ID('pt'))";
+        Some(tables)
+    }
+
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
         Ok(filled(text(query), window))
     }
