@@ -40,6 +40,9 @@ enum Fault {
 pub(super) struct Vault {
     rule: RowRule,
     rows: u64,
+    /// Of the first row, once it was changed, and as it was when the backup was taken.
+    note: Option<String>,
+    note_in_copy: Option<String>,
     fault: Fault,
     takes: Duration,
     sysadmin: bool,
@@ -76,6 +79,8 @@ impl Vault {
         Vault {
             rule: Arc::clone(&table.row),
             rows: table.rows,
+            note: None,
+            note_in_copy: None,
             fault: Fault::None,
             takes: Duration::ZERO,
             sysadmin: true,
@@ -120,6 +125,10 @@ impl Vault {
             if self.fault == Fault::Damaged && self.in_copy && index == 3_000 {
                 row[2] = "damaged".to_owned();
             }
+            let note = if self.in_copy { &self.note_in_copy } else { &self.note };
+            if let Some(note) = note.as_ref().filter(|_| index == 0) {
+                row[3].clone_from(note);
+            }
             texts.push(row);
         }
         let rows: Vec<Vec<Option<&str>>> =
@@ -144,6 +153,7 @@ impl Vault {
         let literals = |before: &str| -> Vec<String> {
             sql.split(before).skip(1).filter_map(|rest| Some(rest.split('\'').next()?.to_owned())).collect()
         };
+        self.note_in_copy.clone_from(&self.note);
         self.files = literals("DISK = N'");
         self.label = literals("NAME = N'")[0].clone();
         self.encrypted = sql.contains("ENCRYPTION (");
@@ -277,6 +287,10 @@ impl Part for Vault {
             _ if sql.contains("total_cpu_usage_ms") => Reply::Tokens(result(&["#"], &[])),
             _ if sql.contains("percent_complete") => number(50),
             _ if sql.contains("dm_os_enumerate_filesystem") => number(3_000_000),
+            _ if sql.starts_with("UPDATE item SET note = '") => {
+                self.note = sql.split('\'').nth(1).map(str::to_owned);
+                Reply::Tokens(crate::tds_server::touched(1))
+            }
             _ if sql.starts_with("SELECT TOP (2000) id") => {
                 let after = sql.split("id > ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
                 self.page(after.unwrap())

@@ -176,6 +176,8 @@ pub struct TakenBackup {
     pub layout: BackupLayout,
     /// Of étalon's compression threads; 0 if none.
     pub compressor_cpu_s: f64,
+    /// Names of other files of it, which a restore does not read and its size leaves out.
+    pub unread: &'static [&'static str],
     /// For readers, such as that a fallback was used.
     pub notes: Vec<String>,
     /// Of a backup that the server wrote itself; `file` is then only a name.
@@ -257,6 +259,11 @@ pub trait Backups {
     /// Who writes the files.
     fn writer(&self) -> Writer {
         Writer::Here
+    }
+
+    /// Whether the rows must not be readable in the backup's file.
+    fn are_encrypted(&self) -> bool {
+        false
     }
 
     /// Removes what a backup left at the server, restored or not.

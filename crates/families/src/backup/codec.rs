@@ -86,6 +86,17 @@ impl Compression {
         self.entry().2
     }
 
+    /// The bytes by which a file of this codec begins: RFC 1952, 2.3.1; LZ4's frame format; RFC 8878, 3.1.1. `None`: it has none, or
+    /// étalon does not know it.
+    pub fn magic(self) -> Option<&'static [u8]> {
+        match self.codec {
+            Codec::Gzip => Some(&[0x1f, 0x8b]),
+            Codec::Lz4 => Some(&[0x04, 0x22, 0x4d, 0x18]),
+            Codec::Zstd => Some(&[0x28, 0xb5, 0x2f, 0xfd]),
+            Codec::None | Codec::MsXpress | Codec::QatDeflate => None,
+        }
+    }
+
     fn entry(self) -> (Codec, &'static str, &'static str, u32, u32) {
         CODECS.iter().find(|entry| entry.0 == self.codec).copied().unwrap_or(CODECS[0])
     }

@@ -11,9 +11,11 @@ use load::rng::Rng;
 
 pub(super) const TABLE: &str = "item";
 /// MySQL's `CHAR` holds at most 255.
-const BODY: usize = 250;
+pub(super) const BODY: usize = 250;
 /// Approximate.
 const ROW_BYTES: u64 = 560;
+/// Place of the note in a row.
+const NOTE: usize = 3;
 /// Per verification query.
 const PAGE: u64 = 2_000;
 /// Repetitive text. Must not end in a blank, which `CHAR` drops.
@@ -35,9 +37,59 @@ pub(super) struct TableChecksum {
     pub(super) checksum: u64,
 }
 
+impl TableChecksum {
+    /// Of no rows.
+    const NONE: TableChecksum = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
+
+    /// Takes in the next row.
+    fn add(&mut self, row: &[Datum]) {
+        self.rows += 1;
+        for datum in row {
+            let text = match datum {
+                Datum::Null => Cow::Borrowed("\u{0}"),
+                Datum::Int(number) => Cow::Owned(number.to_string()),
+                Datum::Double(number) => Cow::Owned(number.to_string()),
+                Datum::Text(text) => Cow::Borrowed(text.trim_end_matches(' ')),
+            };
+            self.checksum = mix(mix(self.checksum, text.as_bytes()), b"\t");
+        }
+    }
+}
+
+impl std::fmt::Display for TableChecksum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} rows with the checksum {:016x}", self.rows, self.checksum)
+    }
+}
+
 impl Material {
     pub(super) fn rows(&self) -> u64 {
         (self.size_mib << 20) / ROW_BYTES
+    }
+
+    /// The answer of tables that hold what was loaded, with another note in the first row.
+    pub(super) fn expected(self, first_note: &str) -> TableChecksum {
+        let mut answer = TableChecksum::NONE;
+        let mut row = Vec::new();
+        for index in 0..self.rows() {
+            row.clear();
+            self.row(index, &mut row);
+            if index == 0 {
+                row[NOTE] = Datum::Text(Cow::Owned(first_note.to_owned()));
+            }
+            answer.add(&row);
+        }
+        answer
+    }
+
+    /// The note that the first row was loaded with.
+    pub(super) fn first_note(self) -> String {
+        let mut row = Vec::new();
+        self.row(0, &mut row);
+        match row.pop() {
+            Some(Datum::Text(note)) => note.into_owned(),
+            _ => String::new(),
+        }
     }
 
     /// From 0.
@@ -111,25 +163,14 @@ pub(super) fn ask(
     dialect: &dyn Dialect,
     go_on: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<TableChecksum, Failure> {
-    let mut answer = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
+    let mut answer = TableChecksum::NONE;
     let mut last = 0;
     loop {
         go_on()?;
         let rest = format!("FROM {TABLE} WHERE id > {last} ORDER BY id");
         let sql = dialect.first_rows("id, kind, body, note", &rest, PAGE);
         let rows = session.query(&sql)?;
-        for row in &rows {
-            answer.rows += 1;
-            for datum in row {
-                let text = match datum {
-                    Datum::Null => Cow::Borrowed("\u{0}"),
-                    Datum::Int(number) => Cow::Owned(number.to_string()),
-                    Datum::Double(number) => Cow::Owned(number.to_string()),
-                    Datum::Text(text) => Cow::Borrowed(text.trim_end_matches(' ')),
-                };
-                answer.checksum = mix(mix(answer.checksum, text.as_bytes()), b"\t");
-            }
-        }
+        rows.iter().for_each(|row| answer.add(row));
         let Some(id) = rows.last().and_then(|row| row.first()) else { return Ok(answer) };
         last = match id {
             Datum::Int(id) => *id,

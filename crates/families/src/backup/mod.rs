@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod backups;
+mod claims;
 pub mod codec;
 mod data;
 mod during;

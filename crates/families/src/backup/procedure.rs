@@ -8,6 +8,7 @@ use host::process::{Bounds, Held, IoBound, Limit};
 use host::scratch::Scratch;
 use model::{Facts, Reading};
 
+use super::claims::{self, Searched, Watchword};
 use super::data::{self, Material, TableChecksum};
 use super::during;
 use super::figures::{Cost, Figures, RestoredFigures, lacking};
@@ -21,6 +22,7 @@ use crate::backup::meter::{Growth, Meter, watched};
 use crate::backup::sink::io_failure;
 use crate::backup::tool;
 use crate::dataset::Dialect;
+use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
 use crate::system::System;
 use crate::work::StreamTask;
@@ -210,7 +212,8 @@ impl BackupProcedure {
     ) -> Result<Figures, Failure> {
         let system = context.system;
         context.progress("reading the original", 0, PARTS);
-        let original = self.original(system, request)?;
+        let word = Watchword::draw(context.seed);
+        let original = self.original(system, request, &word)?;
         context.progress("backing up", 1, PARTS);
         let limited = || {
             let limit = self.server_cores.map(|cores| system.limit_cpu(cores)).transpose()?;
@@ -225,6 +228,10 @@ impl BackupProcedure {
         if load.is_some() {
             backup.is_not_known_beside_a_load();
         }
+        claims::check_file(&taken, request)?;
+        // What is restored must not have this.
+        let mut session = system.session(SessionKind::Plain)?;
+        Watchword::write(Watchword::draw(context.seed).text(), &mut *session)?;
         let stored_bytes = match &taken.served {
             Some(served) => served.stored_bytes,
             None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
@@ -236,7 +243,8 @@ impl BackupProcedure {
             Destination::Files => Some(self.restore(context, backups, &taken, &into, original)?),
             Destination::Nowhere => None,
         };
-        let classes = self.split(&taken)?;
+        Watchword::write(&self.material.first_note(), &mut *session)?;
+        let classes = self.split(backups, &taken, &word)?;
         let (served_bytes, growth) = match &taken.served {
             Some(served) => (Some(served.source_bytes), served.growth.clone()),
             None => (None, Ok(growth)),
@@ -247,6 +255,14 @@ impl BackupProcedure {
             // The codec's output is its input.
             classes.values().map(|share| share.source_bytes).sum()
         });
+        if claims::is_read(&taken) {
+            claims::check_source(taken.layout, source_bytes, classes.values().map(|share| share.source_bytes).sum())?;
+        }
+        let least_bytes = source_bytes.min(stored_bytes);
+        claims::check_time("backup", backup.elapsed_s, least_bytes, self.max_rate_bytes_s)?;
+        if let Some(restored) = &restored {
+            claims::check_time("restore", restored.cost.elapsed_s, least_bytes, self.restore_max_rate_bytes_s)?;
+        }
         Ok(Figures {
             source_bytes,
             stored_bytes,
@@ -297,13 +313,19 @@ impl BackupProcedure {
         Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
     }
 
-    /// Must be what was loaded.
-    fn original(&self, system: &dyn System, request: &BackupRequest<'_>) -> Result<TableChecksum, Failure> {
-        let mut session = system.session(crate::session::SessionKind::Plain)?;
+    /// Puts a word of this run into the rows, and holds them against what was loaded.
+    fn original(
+        &self,
+        system: &dyn System,
+        request: &BackupRequest<'_>,
+        word: &Watchword,
+    ) -> Result<TableChecksum, Failure> {
+        let mut session = system.session(SessionKind::Plain)?;
+        Watchword::write(word.text(), &mut *session)?;
         let answer = data::ask(&mut *session, system.dialect(), &|| request.go_on())?;
-        let rows = self.material.rows();
-        if answer.rows != rows {
-            let cause = format!("it has {} rows, and {rows} were loaded", answer.rows);
+        let loaded = self.material.expected(word.text());
+        if answer != loaded {
+            let cause = format!("it answers {answer}, and what was loaded has {loaded}");
             return Err(Failure::new(FailureKind::Verification, "trust the original", cause));
         }
         Ok(answer)
@@ -312,7 +334,9 @@ impl BackupProcedure {
     /// Untimed.
     fn split(
         &self,
+        backups: &dyn Backups,
         taken: &TakenBackup,
+        word: &Watchword,
     ) -> Result<std::collections::BTreeMap<archive::Class, archive::ClassSize>, Failure> {
         if taken.served.is_some() {
             return Ok(std::collections::BTreeMap::new());
@@ -320,7 +344,14 @@ impl BackupProcedure {
         let tried = "look into the backup";
         let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
         let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
-        archive::split(taken.layout, &mut from, self.compression).map_err(|error| io_failure(tried, &error))
+        if !backups.are_encrypted() {
+            return archive::split(taken.layout, &mut from, self.compression)
+                .map_err(|error| io_failure(tried, &error));
+        }
+        let mut searched = Searched::new(&mut from, word);
+        let split = archive::split(taken.layout, &mut searched, self.compression);
+        let classes = split.map_err(|error| io_failure(tried, &error))?;
+        claims::check_encryption(searched.is_found).map(|()| classes)
     }
 }
 
@@ -357,8 +388,7 @@ fn verify(
     if answer == original {
         return Ok(());
     }
-    let said = |answer: TableChecksum| format!("{} rows with the checksum {:016x}", answer.rows, answer.checksum);
-    let cause = format!("it answers {}, and the original {}", said(answer), said(original));
+    let cause = format!("it answers {answer}, and the original {original}");
     Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
 }
 

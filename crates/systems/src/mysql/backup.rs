@@ -311,6 +311,7 @@ impl Backups for MySqlBackups<'_> {
             compression: request.own_compression(),
             layout,
             compressor_cpu_s: written.compressor_cpu_s,
+            unread: &[],
             notes,
             served: None,
         })

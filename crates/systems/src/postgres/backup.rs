@@ -155,6 +155,7 @@ impl PostgresBackups<'_> {
             compression,
             layout: BackupLayout::Tar,
             compressor_cpu_s: written.compressor_cpu_s,
+            unread: MANIFEST,
             notes: Vec::new(),
             served: None,
         })
@@ -207,6 +208,7 @@ impl PostgresBackups<'_> {
             compression,
             layout: BackupLayout::Tar,
             compressor_cpu_s: 0.0,
+            unread: MANIFEST,
             notes: Vec::new(),
             served: None,
         };
@@ -226,6 +228,9 @@ impl PostgresBackups<'_> {
         Ok(taken)
     }
 }
+
+/// What the server says of the backup's files.
+const MANIFEST: &[&str] = &["backup_manifest"];
 
 struct Stream<'a> {
     request: &'a BackupRequest<'a>,

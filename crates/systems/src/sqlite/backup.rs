@@ -63,7 +63,11 @@ impl SqliteBackups<'_> {
             loop {
                 request.go_on()?;
                 match backup.step(STEP_PAGES).map_err(failed)? {
-                    StepResult::Done => break,
+                    StepResult::Done => {
+                        let last = restarts.remaining.unwrap_or(backup.progress().pagecount);
+                        rate.iter_mut().for_each(|rate| rate.took(last.max(0) as u64 * page_bytes as u64));
+                        break;
+                    }
                     StepResult::More => restarts.refuse_too_many(backup.progress().remaining)?,
                     _ => std::thread::sleep(BUSY),
                 }
@@ -135,6 +139,10 @@ impl Backups for SqliteBackups<'_> {
         Ok(())
     }
 
+    fn are_encrypted(&self) -> bool {
+        matches!(self.system.cipher, Cipher::Drawn { .. })
+    }
+
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let method = self.method(request.method)?;
         let copy = request.folder.join("backup.db");
@@ -148,6 +156,7 @@ impl Backups for SqliteBackups<'_> {
             compression,
             layout: BackupLayout::Database,
             compressor_cpu_s: 0.0,
+            unread: &[],
             notes: Vec::new(),
             served: None,
         };

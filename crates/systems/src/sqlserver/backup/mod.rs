@@ -494,6 +494,7 @@ fn served(
         compression: Compression { ..request.compression },
         layout: BackupLayout::Database,
         compressor_cpu_s: 0.0,
+        unread: &[],
         notes,
         served: Some(Served { source_bytes, stored_bytes, growth: seen.growth, figures }),
     })
