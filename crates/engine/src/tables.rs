@@ -102,6 +102,10 @@ impl ServerCounters for AsIfLoaded<'_> {
     fn placement(&self) -> Placement {
         self.counters.placement()
     }
+
+    fn begins_loaded(&self) -> bool {
+        false
+    }
 }
 
 /// Queries over whole tables take minutes each where these are large: none begins once the user wants to stop.

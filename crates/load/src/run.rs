@@ -6,7 +6,7 @@ use model::{Mark, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
-use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded};
+use crate::generator::{HostLoad, LoadGenerator, LoadShape, LoadSpec, Loaded};
 use crate::lane::ErrorClass;
 use crate::measure::{HostFigures, LoadResult};
 use crate::observer::Observer;
@@ -25,6 +25,11 @@ pub trait ServerCounters {
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     fn placement(&self) -> Placement;
+
+    /// Whether the tables held what was loaded, and nothing else, when the run began.
+    fn begins_loaded(&self) -> bool {
+        true
+    }
 }
 
 /// A family's part in a run: what its counts are held against, and what is measured.
@@ -68,6 +73,7 @@ impl LoadRun<'_> {
         };
         report_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
+        refuse_without_think(&whole.counts, self.spec.shape)?;
         let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
         let evidence = LoadResult {
             counts: whole.counts,
@@ -136,6 +142,26 @@ fn report_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     if !tasks.is_empty() {
         observer.tasks_ended(tasks);
     }
+}
+
+/// Share of the think time that a run may lack: draws differ from their mean, and the clients from their beginning.
+const THINK_LEFT: f64 = 1.1;
+/// Thoughts more than the time has room for, of each client: one under way at either edge.
+const THOUGHTS_AT_EDGES: f64 = 2.0;
+
+/// Finds clients that cannot have thought between their transactions: there was no time for it.
+fn refuse_without_think(counts: &LoadCounts, shape: &LoadShape) -> Result<(), Failure> {
+    let Some(think) = shape.traffic.think else { return Ok(()) };
+    let mean_ns = (think.least_ns as f64 + think.most_ns as f64) / 2.0;
+    let clients = shape.clients.len() as f64;
+    let room = clients * (counts.window_ns as f64 / mean_ns.max(1.0) + THOUGHTS_AT_EDGES);
+    let ended = counts.succeeded_in_window as f64;
+    // Draws of a uniform span deviate by less than their mean, each by itself.
+    if ended <= THINK_LEFT * room + 6.0 * room.sqrt() {
+        return Ok(());
+    }
+    let cause = format!("{ended} transactions ended, and the think time leaves room for {room:.0}");
+    Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
 }
 
 /// Refuses unusable figures.

@@ -70,7 +70,11 @@ pub(crate) fn check(
     counts: &LoadCounts,
 ) -> Result<(Counters, Vec<Mark>), Failure> {
     let mut counters = counters_after(program, server, before, counts)?;
+    program.check_statements(counts)?;
+    program.check_shares(counts)?;
     let by_rows = check_rows(program, server, counts)?;
+    program.check_row_counts(counts)?;
+    program.check_traces(server, counts)?;
     let by_sessions = check_sessions(program, counts, &mut counters)?;
     let by_database = check_database(program, counts, &counters)?;
     let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();

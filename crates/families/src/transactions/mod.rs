@@ -4,9 +4,11 @@ mod client;
 pub(crate) mod counted;
 mod dataset;
 mod dictionary;
+mod drawn;
 mod expression;
 mod function;
 mod keys;
+mod known;
 mod meta;
 mod mix;
 mod native;
@@ -30,6 +32,7 @@ use crate::texts::Texts;
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload};
 use keys::TransactionKeys;
+use known::KnownScript;
 use load::error::{Failure, FailureKind};
 use load::generator::LoadShape;
 
@@ -84,6 +87,7 @@ impl Workload for Transactions {
             Tables::None => {
                 // What the tables held before is not known.
                 program.check = None;
+                program.known.clear();
                 Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
             }
         };
@@ -127,6 +131,7 @@ fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Prog
         texts.iter().map(|(name, weight, text, _)| Source { name, text, weight: *weight }).collect();
     let mut program = compile_mix(&sources, options).map_err(refuse)?;
     // A count says something of a mix only if each of its scripts adds one to it.
+    program.known = texts.iter().map(|(name, ..)| KnownScript::of(name)).collect();
     let first = texts.first().and_then(|(.., check)| *check);
     program.check = first.filter(|_| texts.iter().all(|(.., check)| *check == first));
     Ok(program)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dictionary::Dictionary;
 use super::expression::ScriptExpression;
+use super::known::KnownScript;
 use super::native::Native;
 use super::options::{Debug, ScriptOptions, Unset};
 use super::scan::{Item, References, scan};
@@ -34,6 +35,8 @@ pub struct Program {
     pub(super) debug: Debug,
     /// How the server counts the program's work.
     pub check: Option<CountCheck>,
+    /// What is known of its scripts, by kind; `None` of a script that is not built in.
+    pub(super) known: Vec<Option<KnownScript>>,
     /// All clients on all hosts, since pgbench draws a seed for each.
     pub clients: u32,
     pub retry: Retry,
@@ -452,6 +455,7 @@ impl Program {
             protocol: options.protocol,
             debug: options.debug,
             check: None,
+            known: Vec::new(),
             clients: options.clients.max(1),
             retry: options.retry,
             tables: options.tables,
@@ -483,8 +487,10 @@ impl Program {
 
     /// The queries by which a run of it is checked.
     pub fn questions(&self) -> Vec<String> {
-        let of_script = self.check.iter().map(|check| check.sql.to_owned());
-        of_script.chain(self.native.iter().flat_map(|native| native.questions())).collect()
+        let of_script = self.check.iter().map(|check| check.sql);
+        let of_rows = self.questions_of_rows();
+        let own = self.native.iter().flat_map(|native| native.questions());
+        of_script.chain(of_rows).map(str::to_owned).chain(own).collect()
     }
 
     /// Those of them whose answers grow with every run.

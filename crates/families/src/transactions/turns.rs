@@ -39,7 +39,7 @@ pub struct Turn {
 }
 
 /// Clients that do the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClientGroup {
     pub clients: Range<u32>,
     pub turns: Vec<Turn>,
@@ -56,7 +56,7 @@ pub struct Parts {
 }
 
 /// How a client's next script is chosen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum TurnRule {
     #[default]
     ByWeight,
