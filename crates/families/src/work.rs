@@ -52,13 +52,13 @@ pub enum LoadKind {
 /// What a stream asks.
 #[derive(Debug)]
 pub enum StreamWork {
-    Statements(Program),
+    Statements(Box<Program>),
     Blocks(BlockLoad),
 }
 
 impl From<Program> for StreamWork {
     fn from(program: Program) -> StreamWork {
-        StreamWork::Statements(program)
+        StreamWork::Statements(Box::new(program))
     }
 }
 

@@ -28,6 +28,12 @@ struct Fault {
     said: &'static str,
 }
 
+/// Keys of a benchmark.
+type Keys<'a> = &'a [(&'a str, Value)];
+
+/// Faults that are planted into one benchmark.
+type Planted<'a> = (&'a [Fault], &'a str, Keys<'a>);
+
 /// What speaks against a run: its failure, the readings that it withholds, and the marks that void its verdict.
 fn accusations(ended: &Result<RunRecord, Failure>) -> String {
     let record = match ended {
@@ -68,7 +74,7 @@ fn all_are_found(faults: &[Fault], metric: &str, run: impl Fn(Tamper) -> Result<
 }
 
 /// One run of a workload on a system that is tampered with.
-fn run(plan: &SystemPlan, tamper: Tamper, workload: &str, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+fn run(plan: &SystemPlan, tamper: Tamper, workload: &str, keys: Keys<'_>) -> Result<RunRecord, Failure> {
     let system = procedure::open(plan);
     let ended = procedure::run(workload, &Faulty { inner: &*system, tamper }, keys);
     system.drop_all().unwrap();

@@ -3,7 +3,7 @@
 use model::{SystemPlan, Value};
 
 use super::faulty::Tamper;
-use super::{Fault, accusations, missed, procedure, transactions};
+use super::{Fault, Keys, Planted, accusations, missed, procedure, transactions};
 
 const FAIR: Tamper = Tamper::NONE;
 
@@ -77,7 +77,7 @@ static SPATIAL: [Fault; 2] = [
 ];
 
 /// Those of the faults that a system misses, after a true run that is not accused.
-fn missed_on(plan: &SystemPlan, all: &[(&[Fault], &str, &[(&str, Value)])]) -> Vec<String> {
+fn missed_on(plan: &SystemPlan, all: &[Planted<'_>]) -> Vec<String> {
     let system = procedure::open(plan);
     let mut found = Vec::new();
     for (faults, workload, keys) in all {
@@ -97,14 +97,14 @@ fn missed_on(plan: &SystemPlan, all: &[(&[Fault], &str, &[(&str, Value)])]) -> V
 
 #[test]
 fn faults_on_servers_are_found() {
-    let pages: &[(&str, Value)] = &[("statements", Value::Int(30))];
-    let spatial: &[(&str, Value)] = &[
+    let pages: Keys<'_> = &[("statements", Value::Int(30))];
+    let spatial: Keys<'_> = &[
         ("side", Value::Int(4)),
         ("queries", Value::Text("S2, S4".to_owned())),
         ("executions", Value::Int(2)),
         ("cold", Value::Bool(false)),
     ];
-    let script: &[(&str, Value)] = &[("script", Value::Text("tpcb-like".to_owned()))];
+    let script: Keys<'_> = &[("script", Value::Text("tpcb-like".to_owned()))];
     // The balance of another account, and always the same account.
     let of_script = [&transactions::TPCB[3..4], &transactions::TPCB[5..6]];
     let postgres = procedure::private("postgres", None, &[]);

@@ -16,7 +16,7 @@ use load::worker::{LoadCounts, Pace, WorkerContext};
 use model::{Caches, Length, OnError, Order, Point, RunRecord, Schedule, Value};
 
 use super::faulty::{Faulty, Tamper};
-use super::{Fault, accusations, missed, procedure, sqlite};
+use super::{Fault, Keys, accusations, missed, procedure, sqlite};
 
 const FAIR: Tamper = Tamper::NONE;
 const MIX: &str = "select-only@1, simple-update@1";
@@ -171,7 +171,7 @@ static RATES: [Fault; 1] = [Fault {
 }];
 
 /// A run of transactions on tables that are brought back before it.
-pub fn run(system: &dyn System, tamper: Tamper, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+pub fn run(system: &dyn System, tamper: Tamper, keys: Keys<'_>) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload("transactions").unwrap();
     let mut point: Point =
         workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
@@ -197,7 +197,7 @@ fn faults_of_transactions_are_found() {
     let own = own.display().to_string();
     let think = [("script", text("select-only")), ("think_time", text("20ms"))];
     let rate = [("script", text("select-only")), ("rate", Value::Float(100.0))];
-    let all: [(&[Fault], &[(&str, Value)]); 7] = [
+    let all: [(&[Fault], Keys<'_>); 7] = [
         (&TPCB, &[("script", text("tpcb-like"))]),
         (&SELECTS, &[("script", text("select-only"))]),
         (&UPDATES, &[("script", text("select-update"))]),
