@@ -9,16 +9,19 @@
 //! | ```` ```console,no-run ```` | is not run; `<!-- not run: reason -->` stands just before it |
 //!
 //! The blocks of one document share one folder, in order; it is empty but for copies of the tables (`.csv`) that lie
-//! beside the document. Commands are `etalon ...`,
-//! `cat FILE...` and `ls [FOLDER]`; there is no shell, and a `\` at the end of a line continues it. `etalon ... &` and
+//! beside the document, and of the files in a folder of the document's name (`cookbook/` of `cookbook.md`). Commands are
+//! `etalon ...`, `psql ...`, `timeout ... etalon ...`, `cat FILE...` and `ls [FOLDER]`; there is no shell, but a `*` in the
+//! last part of a path names files, and a `\` at the end of a line continues it. `etalon ... &` and
 //! `nats-server ... &` go on until the document ends; the next command waits until they are ready, and
-//! `127.0.0.1:4222` is a free port in their place.
+//! `127.0.0.1:4222` is a free port in their place. The first `psql` starts a PostgreSQL for the document, for which
+//! `127.0.0.1:5432` stands.
 //! `? 2` right after the command is its exit code (0 otherwise). A line `...` stands for any lines,
 //! `[..]` for any text within a line, `[CWD]` for the folder. What goes to stdout and stderr is
 //! compared together, in the order in which it was written.
 
 mod blocks;
 mod commands;
+mod reader;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +71,11 @@ pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
         let name = name.to_string_lossy().replace('\\', "/");
         let text = fs::read_to_string(path).with_context(|| name.clone())?;
         let mut document = Document::new(name, &text, etalon)?;
-        copy_tables(path.parent().unwrap_or(root), &document.sandbox.folder)?;
+        copy_files(path.parent().unwrap_or(root), Some("csv"), &document.sandbox.folder)?;
+        let own = path.with_extension("");
+        if own.is_dir() {
+            copy_files(&own, None, &document.sandbox.folder)?;
+        }
         document.run()?;
         commands += document.commands;
         if options.bless && !document.edits.is_empty() {
@@ -111,11 +118,12 @@ fn all_documents(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Copies the tables of one folder into another.
-fn copy_tables(from: &Path, to: &Path) -> Result<()> {
+/// Copies the files of one folder, or those with this ending, into another.
+fn copy_files(from: &Path, ending: Option<&str>, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
         let path = entry?.path();
-        if let (Some("csv"), Some(name)) = (path.extension().and_then(|e| e.to_str()), path.file_name()) {
+        let is_wanted = ending.is_none() || path.extension().and_then(|e| e.to_str()) == ending;
+        if let (true, true, Some(name)) = (is_wanted, path.is_file(), path.file_name()) {
             fs::copy(&path, to.join(name)).with_context(|| path.display().to_string())?;
         }
     }

@@ -49,27 +49,30 @@ pub const NATS: Requirement = Requirement {
     ..within("nats-server", &[&["nats-server"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
 };
 
+/// PostgreSQL, which documents reach by `psql`, too.
+pub const POSTGRES: Requirement = Requirement {
+    // Debian's package creates and starts a cluster on port 5432; the tests start their own.
+    before_apt: Some((
+        "/etc/postgresql-common/createcluster.conf",
+        "# Written by `cargo xtask test`: install the programs, start no server.\n\
+         create_main_cluster = false\n",
+    )),
+    ..within(
+        "postgresql",
+        &[&["initdb"], &["postgres"]],
+        &[
+            "/usr/lib/postgresql/*/bin",
+            "/usr/pgsql-*/bin",
+            "/opt/homebrew/opt/postgresql*/bin",
+            "/usr/local/opt/postgresql*/bin",
+            "C:/Program Files/PostgreSQL/*/bin",
+        ],
+    )
+};
+
 /// Everything that `cargo xtask test` needs besides cargo, wherever it runs.
 const REQUIREMENTS: &[Requirement] = &[
-    Requirement {
-        // Debian's package creates and starts a cluster on port 5432; the tests start their own.
-        before_apt: Some((
-            "/etc/postgresql-common/createcluster.conf",
-            "# Written by `cargo xtask test`: install the programs, start no server.\n\
-             create_main_cluster = false\n",
-        )),
-        ..within(
-            "postgresql",
-            &[&["initdb"], &["postgres"]],
-            &[
-                "/usr/lib/postgresql/*/bin",
-                "/usr/pgsql-*/bin",
-                "/opt/homebrew/opt/postgresql*/bin",
-                "/usr/local/opt/postgresql*/bin",
-                "C:/Program Files/PostgreSQL/*/bin",
-            ],
-        )
-    },
+    POSTGRES,
     within(
         "mariadb-server",
         &[&["mariadbd"], &["mariadb-install-db"]],
@@ -253,6 +256,21 @@ impl Requirement {
     pub fn path(&self) -> Result<PathBuf> {
         let found = self.programs.first().and_then(|group| self.find(group));
         found.ok_or_else(|| Missing(format!("missing: {0}\nhint: install {0}", self.package)).into())
+    }
+
+    /// Another program in the folder of its first one, behind any link.
+    ///
+    /// # Errors
+    ///
+    /// [`Missing`], which names the package.
+    pub fn sibling(&self, program: &str) -> Result<PathBuf> {
+        let first = self.path()?;
+        let first = first.canonicalize().with_context(|| first.display().to_string())?;
+        let found = first.with_file_name(format!("{program}{}", env::consts::EXE_SUFFIX));
+        if !found.is_file() {
+            bail!(Missing(format!("missing: {}\nhint: install {} with its clients", found.display(), self.package)));
+        }
+        Ok(found)
     }
 
     /// The folder of its programs, behind any link.

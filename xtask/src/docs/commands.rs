@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use host::process::{ServerProcess, ServerSpec, StopSignal};
 use snapbox::Redactions;
 
+use super::reader::Postgres;
 use crate::requirements;
 
 /// Longest time for one command.
@@ -60,6 +61,8 @@ pub struct Sandbox {
     background: Vec<ServerProcess>,
     /// What stands for [`NATS_PORT`], once something was started there.
     nats: Option<String>,
+    /// The reader's own PostgreSQL, once `psql` was run.
+    postgres: Option<Postgres>,
 }
 
 impl Drop for Sandbox {
@@ -86,17 +89,25 @@ impl Sandbox {
             time_limit: TIME_LIMIT,
             background: Vec::new(),
             nats: None,
+            postgres: None,
         })
     }
 
-    /// The text with the port of here in place of the documents' own.
+    /// The text with the ports of here in place of the documents' own.
     pub fn localized(&self, text: &str) -> String {
-        self.nats.as_ref().map_or_else(|| text.to_owned(), |nats| text.replace(NATS_PORT, nats))
+        self.ports().fold(text.to_owned(), |text, (documented, here)| text.replace(documented, here))
     }
 
-    /// The text with the documents' port in place of the one of here.
+    /// The text with the documents' ports in place of those of here.
     fn as_documented(&self, text: String) -> String {
-        self.nats.as_ref().map_or_else(|| text.clone(), |nats| text.replace(nats, NATS_PORT))
+        self.ports().fold(text, |text, (documented, here)| text.replace(here, documented))
+    }
+
+    /// Each address that documents name, and the one that stands for it.
+    fn ports(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let nats = self.nats.as_deref().map(|here| (NATS_PORT, here));
+        let postgres = self.postgres.as_ref().map(|server| (Postgres::DOCUMENTED, server.address()));
+        nats.into_iter().chain(postgres)
     }
 
     /// Runs one command, split into words. One that ends with `&` goes on until the document ends.
@@ -114,8 +125,23 @@ impl Sandbox {
         match program.as_str() {
             "etalon" => self.foreground(&self.etalon, arguments),
             "cat" | "ls" => self.foreground(Path::new(program), arguments),
-            other => bail!("`{other}` is not run here, only etalon, cat and ls: mark the block console,no-run"),
+            "timeout" => self.foreground(Path::new(program), &self.with_etalon(arguments)),
+            "psql" => {
+                if self.postgres.is_none() {
+                    self.postgres = Some(Postgres::start()?);
+                }
+                self.foreground(&requirements::POSTGRES.sibling("psql")?, arguments)
+            }
+            other => bail!(
+                "`{other}` is not run here, only etalon, psql, timeout, cat and ls: mark the block console,no-run"
+            ),
         }
+    }
+
+    /// The arguments of a program that runs étalon, with the path of the one that is tested.
+    fn with_etalon(&self, arguments: &[String]) -> Vec<String> {
+        let path = self.etalon.to_string_lossy();
+        arguments.iter().map(|word| if word == "etalon" { path.clone().into_owned() } else { word.clone() }).collect()
     }
 
     /// Starts a command in the background and waits until it says that it is ready. What else it says is not compared.
@@ -157,7 +183,7 @@ impl Sandbox {
         let file = File::create(&output)?;
         let mut command = Command::new(program);
         command
-            .args(arguments.iter().map(|word| self.localized(word)))
+            .args(arguments.iter().flat_map(|word| expand(&self.folder, &self.localized(word))))
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
@@ -179,6 +205,21 @@ impl Sandbox {
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
         Ok(Outcome { exit: status.and_then(|status| status.code()), output: self.as_documented(output) })
     }
+}
+
+/// The files that a word with a `*` in its last part names, in order; the word itself where there is none, as in a shell.
+fn expand(folder: &Path, word: &str) -> Vec<String> {
+    let start = word.rfind('/').map_or(0, |slash| slash + 1);
+    let (parent, pattern) = word.split_at(start);
+    let Some((before, after)) = pattern.split_once('*') else { return vec![word.to_owned()] };
+    let entries = fs::read_dir(folder.join(parent)).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<String> = names
+        .filter(|name| name.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)))
+        .map(|name| format!("{parent}{name}"))
+        .collect();
+    found.sort();
+    if found.is_empty() { vec![word.to_owned()] } else { found }
 }
 
 /// Waits until `limit`, then asks `child` to leave, then kills it; `None` when it took too long.
@@ -260,5 +301,40 @@ mod tests {
         let echo = ["etalon", "-c", "echo nats://127.0.0.1:4222; test 127.0.0.1:4222 != 127.0.0.1:\"4222\""];
         let outcome = sandbox.run(&echo.map(str::to_owned)).unwrap();
         assert_eq!((outcome.output.as_str(), outcome.exit), ("nats://127.0.0.1:4222\n", Some(0)));
+    }
+
+    #[test]
+    fn a_star_names_the_files_that_are_there() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/echo")).unwrap();
+        for name in ["x-2.db", "x-1.db", "x.html"] {
+            fs::write(sandbox.folder.join(name), "").unwrap();
+        }
+        let words = ["etalon", "x-*.db", "y-*.db", "benchmarks.*.clients=1"].map(str::to_owned);
+        let outcome = sandbox.run(&words).unwrap();
+        assert_eq!(outcome.output, "x-1.db x-2.db y-*.db benchmarks.*.clients=1\n");
+    }
+
+    #[test]
+    fn timeout_runs_the_tested_etalon() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/echo")).unwrap();
+        let outcome = sandbox.run(&["timeout", "60", "etalon", "run"].map(str::to_owned)).unwrap();
+        assert_eq!((outcome.output.as_str(), outcome.exit), ("run\n", Some(0)));
+    }
+
+    #[test]
+    fn psql_finds_a_server_where_documents_say() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/echo")).unwrap();
+        let query = ["psql", "-Atc", "SELECT current_user", "postgres://me@127.0.0.1:5432/postgres"];
+        let outcome = sandbox.run(&query.map(str::to_owned)).unwrap();
+        assert_eq!((outcome.output.as_str(), outcome.exit), ("me\n", Some(0)));
+        let address = sandbox.localized("127.0.0.1:5432");
+        assert_ne!(address, "127.0.0.1:5432");
+        let echoed = sandbox.run(&["etalon", "127.0.0.1:5432"].map(str::to_owned)).unwrap();
+        assert_eq!(echoed.output, "127.0.0.1:5432\n");
+        drop(sandbox);
+        assert!(std::net::TcpStream::connect(address).is_err());
     }
 }

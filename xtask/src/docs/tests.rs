@@ -115,3 +115,14 @@ fn a_file_stays_within_the_folder() {
     let found = failures("```toml file=../x.toml\na = 1\n```\n");
     assert!(found[0].contains("leaves the folder"), "{found:?}");
 }
+
+#[test]
+fn a_document_has_the_files_of_its_own_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let docs = root.path().join("docs");
+    fs::create_dir_all(docs.join("x")).unwrap();
+    fs::write(docs.join("x/sent.txt"), "hello\n").unwrap();
+    fs::write(docs.join("x.md"), "```console\n$ cat sent.txt\nhello\n```\n").unwrap();
+    let options = Options::default();
+    assert!(run_with(root.path(), &options, Path::new("/bin/sh")).unwrap());
+}
