@@ -33,6 +33,13 @@ impl Dataset {
         let last = self.last_statements(dialect);
         tables.chain(last.iter().flat_map(|sql| created_names(sql))).chain(self.later.iter().cloned()).collect()
     }
+
+    /// Names of the tables that only étalon makes: no statement of the user's makes one by that name.
+    pub fn lasting_tables(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
+        let made = self.last_statements(dialect).iter().flat_map(|sql| created_names(sql)).collect::<Vec<_>>();
+        let is_made = |name: &str| made.iter().chain(&self.later).any(|other| other.eq_ignore_ascii_case(name));
+        self.tables.iter().map(|table| table.name.clone().into_owned()).filter(|name| !is_made(name)).collect()
+    }
 }
 
 /// The names after each `CREATE` of a text of one or more statements.
@@ -56,6 +63,32 @@ pub fn created_names(sql: &str) -> Vec<String> {
         let is_condition =
             |word: &&String| ["IF", "NOT", "EXISTS"].iter().any(|known| word.eq_ignore_ascii_case(known));
         names.extend(rest.find(|word| !is_condition(word)).map(|name| plain_name(name)));
+    }
+    names.extend(selected_names(&words));
+    names
+}
+
+/// The tables that `SELECT … INTO name` makes. Variables, files and temporary tables are none, and in a routine it fills variables.
+fn selected_names(words: &[String]) -> Vec<String> {
+    let is_one = |word: &String, known: &[&str]| known.iter().any(|known| word.eq_ignore_ascii_case(known));
+    if words.iter().any(|word| is_one(word, &["DECLARE", "FUNCTION", "PROCEDURE", "TRIGGER"])) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    for place in words.iter().enumerate().filter(|(_, word)| is_one(word, &["INTO"])).map(|(place, _)| place) {
+        let before = &words[..place];
+        let verb =
+            before.iter().rev().find(|word| is_one(word, &["SELECT", "INSERT", "MERGE", "DELETE", "UPDATE", "FETCH"]));
+        let is_replace = before.iter().rev().take(2).any(|word| is_one(word, &["REPLACE"]));
+        if is_replace || verb.is_none_or(|verb| !is_one(verb, &["SELECT"])) {
+            continue;
+        }
+        let name = words[place + 1..].iter().find(|word| !is_one(word, &["UNLOGGED", "TABLE"]));
+        let is_table = |name: &&String| {
+            !name.starts_with(['@', ':', '#', '$', '\''])
+                && !is_one(name, &["OUTFILE", "DUMPFILE", "TEMP", "TEMPORARY", "STRICT"])
+        };
+        names.extend(name.filter(is_table).map(|name| plain_name(name)));
     }
     names
 }
@@ -90,6 +123,15 @@ mod tests {
         assert_eq!(names("CREATE INDEX i ON t (x)"), "", "an index goes with its table");
         assert_eq!(names("CREATE TEMPORARY TABLE t (x int)"), "", "it ends with its session");
         assert_eq!(names("SELECT 'CREATE'"), "");
+        assert_eq!(names("SELECT aid INTO dbo.[kept] FROM pgbench_accounts"), "kept");
+        assert_eq!(names("with a as (select 1 as one) select one into unlogged table etalon.b from a"), "b");
+        assert_eq!(names("INSERT INTO t SELECT 1; REPLACE INTO t SELECT 1; INSERT IGNORE INTO t VALUES (1)"), "");
+        assert_eq!(names("SELECT 1; INSERT INTO t VALUES (1); DELETE FROM t OUTPUT deleted.a INTO u"), "");
+        assert_eq!(
+            names("SELECT 1 INTO @a; SELECT 1 INTO OUTFILE '/x'; SELECT 1 AS one INTO #t; SELECT 1 INTO TEMP t"),
+            ""
+        );
+        assert_eq!(names("CREATE FUNCTION f() RETURNS int AS $$ SELECT 1 INTO x $$"), "f");
         assert_eq!(names("CREATE TABLE"), "");
     }
 }
