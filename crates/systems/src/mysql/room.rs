@@ -102,10 +102,17 @@ impl Room {
         let tables = things.iter().filter(|thing| thing.kind == "TABLE").map(|thing| thing.name.clone());
         let tables: BTreeSet<String> = tables.collect();
         let is_alike = |thing: &Thing| thing.kind != "TABLE" && tables.contains(&thing.name);
-        let is_own = |thing: &Thing| reach == Reach::Database || (thing.is_named(&names) && !is_alike(thing));
+        // Where names of tables differ by capitals, another's may differ from étalon's by them alone.
+        let is_another = |thing: &Thing| {
+            let is_exact = |name: &String| name.eq_ignore_ascii_case(&thing.name) && tables.contains(name);
+            !names.contains(&thing.name) && names.iter().any(is_exact)
+        };
+        let is_own = |thing: &Thing| {
+            reach == Reach::Database || (thing.is_named(&names) && !is_alike(thing) && !is_another(thing))
+        };
         let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_own);
         let dependents = match reach {
-            Reach::Names => triggers(client, &own, &names)?,
+            Reach::Names => triggers(client, (&own, &others), &names)?,
             Reach::Database => Vec::new(),
         };
         Ok(Room { own, others, dependents })
@@ -228,7 +235,11 @@ fn foreign_keys(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, As
 }
 
 /// Others' triggers on étalon's tables.
-fn triggers(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Result<Vec<Dependent>, AskError> {
+fn triggers(
+    client: &mut Client,
+    (own, others): (&[Thing], &[Thing]),
+    names: &BTreeSet<String>,
+) -> Result<Vec<Dependent>, AskError> {
     let sql = format!(
         "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE event_object_schema = '{SCHEMA}'"
     );
@@ -236,7 +247,8 @@ fn triggers(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Res
         let mut row = row.into_iter().map(Option::unwrap_or_default);
         let trigger = Thing { kind: "TRIGGER", name: row.next().unwrap_or_default() };
         let table = row.next().unwrap_or_default();
-        let is_of_others = is_table(own, &table) && !trigger.is_named(names);
+        let is_on_others = others.iter().any(|other| other.kind == "TABLE" && other.name == table);
+        let is_of_others = is_table(own, &table) && !is_on_others && !trigger.is_named(names);
         is_of_others.then(|| Dependent { shown: trigger.shown(), table })
     });
     Ok(triggers.collect())

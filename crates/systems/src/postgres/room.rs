@@ -1,9 +1,9 @@
 //! What lies in étalon's schema: its own things, whose names the schema's comment lists, and those of others.
 //!
-//! Étalon drops its own by name and never with `CASCADE`. What others built on them, or put next to them, stays and is named.
+//! Étalon drops its own by name, a table of a data set only while it is the one that étalon made, and never with `CASCADE`. What others built on them, or put next to them, stays and is named.
 //! Columns, indexes, constraints and statistics of a table are parts of it and go with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::SCHEMA;
 use crate::owner::{self, MARKER};
@@ -46,6 +46,13 @@ impl Thing {
         names.iter().any(|name| name == self.name() || name.to_lowercase() == self.name())
     }
 
+    /// Tells whether it is one of what the comment lists, and not another by the same name.
+    fn is_listed(&self, listed: &Listed) -> bool {
+        let is_alike = |name: &str| name == self.name() || name.to_lowercase() == self.name();
+        let is_same = |oid: &Option<String>| oid.as_ref().is_none_or(|oid| self.kind == "table" && *oid == self.oid);
+        listed.iter().any(|(name, oid)| is_alike(name) && is_same(oid))
+    }
+
     fn drop_statement(&self) -> String {
         let kind = match self.kind.as_str() {
             "composite type" => "type",
@@ -70,27 +77,57 @@ pub(super) struct Room {
     dependents: Vec<Dependent>,
 }
 
+/// Names that a schema's comment lists, with the server's number of a table that no statement of the user's makes again.
+type Listed = BTreeMap<String, Option<String>>;
+
 /// The comment of a schema with these things of étalon's.
-pub(super) fn comment(names: &BTreeSet<String>) -> String {
-    // A name with a line's end is not étalon's.
-    let lines = names.iter().filter(|name| !name.contains('\n')).map(|name| format!("\n{name}"));
+fn comment(listed: &Listed) -> String {
+    // A name with a line's end or a tab is not étalon's.
+    let lines = listed.iter().filter(|(name, _)| !name.contains(['\n', '\t'])).map(|(name, oid)| match oid {
+        Some(oid) => format!("\n{name}\t{oid}"),
+        None => format!("\n{name}"),
+    });
     std::iter::once(MARKER.to_owned()).chain(lines).collect()
 }
 
-/// The names in a schema's comment.
-fn names_in(comment: &str) -> BTreeSet<String> {
-    if comment.starts_with(MARKER) { comment.lines().skip(1).map(str::to_owned).collect() } else { BTreeSet::new() }
+/// What a schema's comment lists.
+fn listed_in(comment: &str) -> Listed {
+    if !comment.starts_with(MARKER) {
+        return Listed::new();
+    }
+    let lines = comment.lines().skip(1).map(|line| match line.split_once('\t') {
+        Some((name, oid)) => (name.to_owned(), Some(oid.to_owned())),
+        None => (line.to_owned(), None),
+    });
+    lines.collect()
 }
 
 /// Notes a further thing that étalon makes in the schema.
 pub(super) fn note(client: &mut Client, name: &str) -> Result<(), AskError> {
-    let mut names = names_in(&read_comment(client)?);
-    names.insert(name.to_owned());
-    write_comment(client, &names)
+    let mut listed = listed_in(&read_comment(client)?);
+    listed.insert(name.to_owned(), None);
+    write_listed(client, &listed)
+}
+
+/// Notes the numbers of these tables, which étalon has made: another of the same name is not its own.
+pub(super) fn note_numbers(client: &mut Client, tables: &BTreeSet<String>) -> Result<(), AskError> {
+    let mut listed = listed_in(&read_comment(client)?);
+    for thing in things(client)?.into_iter().filter(|thing| thing.kind == "table") {
+        for (name, oid) in listed.iter_mut().filter(|(name, _)| tables.contains(*name)) {
+            if thing.is_named(&BTreeSet::from([name.clone()])) {
+                *oid = Some(thing.oid.clone());
+            }
+        }
+    }
+    write_listed(client, &listed)
 }
 
 pub(super) fn write_comment(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
-    client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", literal(&comment(names))))
+    write_listed(client, &names.iter().map(|name| (name.clone(), None)).collect())
+}
+
+fn write_listed(client: &mut Client, listed: &Listed) -> Result<(), AskError> {
+    client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", literal(&comment(listed))))
 }
 
 fn read_comment(client: &mut Client) -> Result<String, AskError> {
@@ -108,29 +145,29 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
 
 /// Étalon's things and those of others. Étalon makes no two things of one name, so that a function with the name of a table is not
 /// its own.
-fn parted(things: Vec<Thing>, names: &BTreeSet<String>) -> (Vec<Thing>, Vec<Thing>) {
+fn parted(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
     let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
     let tables: BTreeSet<String> = tables.collect();
     let is_alike = |thing: &Thing| thing.kind != "table" && tables.contains(thing.name());
-    let is_own = |thing: &Thing| thing.is_named(names) && !is_alike(thing);
+    let is_own = |thing: &Thing| thing.is_listed(listed) && !is_alike(thing);
     things.into_iter().partition(is_own)
 }
 
 impl Room {
     /// Looks at the schema. In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
     pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
-        let names = names_in(&read_comment(client)?);
+        let listed = listed_in(&read_comment(client)?);
         let things = things(client)?;
         let (own, others) = match reach {
             Reach::Schema => (things, Vec::new()),
-            Reach::Names => parted(things, &names),
+            Reach::Names => parted(things, &listed),
         };
         let tables: Vec<&str> =
             own.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
         if !tables.is_empty() {
             client.execute(&format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", tables.join(", ")))?;
         }
-        let dependents = dependents(client, &own, &names)?;
+        let dependents = dependents(client, &own, &listed)?;
         Ok(Room { own, others, dependents })
     }
 
@@ -207,13 +244,13 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 
 /// What others built on these things, directly. A part of a thing is an index, a type of its rows, a default, a constraint of its
 /// own, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
-fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> Result<Vec<Dependent>, AskError> {
+fn dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());
     }
     let list = |of: fn(&Thing) -> &str| own.iter().map(of).collect::<Vec<_>>().join(", ");
     let (classes, oids) = (list(|thing| thing.class.as_str()), list(|thing| thing.oid.as_str()));
-    let names: Vec<String> = names.iter().map(|name| literal(&name.to_lowercase())).collect();
+    let names: Vec<String> = listed.keys().map(|name| literal(&name.to_lowercase())).collect();
     let names = if names.is_empty() { "NULL".to_owned() } else { names.join(", ") };
     let sql = format!(
         "WITH RECURSIVE part(own, classid, objid) AS (SELECT o, c, o FROM unnest(ARRAY[{classes}]::oid[], \
@@ -247,8 +284,8 @@ fn dependents(client: &mut Client, own: &[Thing], names: &BTreeSet<String>) -> R
 /// Things in a database that étalon made for its tables, apart from étalon's own and from those that it was made with.
 pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
     let asked = |error: AskError| failure("look at what is in étalon's database", &error);
-    let names = names_in(&read_comment(client).map_err(asked)?);
-    let (_, others) = parted(things(client).map_err(asked)?, &names);
+    let listed = listed_in(&read_comment(client).map_err(asked)?);
+    let (_, others) = parted(things(client).map_err(asked)?, &listed);
     let inside: Vec<String> = others.iter().map(Thing::shown).collect();
     let outside = outside(client).map_err(asked)?.into_iter().filter(|thing| !known.contains(thing));
     Ok(inside.into_iter().chain(outside).collect())
@@ -301,10 +338,10 @@ mod tests {
 
     #[test]
     fn comments_list_names_and_others_list_none() {
-        let names: BTreeSet<String> = ["a", "B c"].map(str::to_owned).into();
-        assert_eq!(names_in(&comment(&names)), names);
-        assert_eq!(names_in(MARKER), BTreeSet::new(), "of an étalon that listed none");
-        assert_eq!(names_in("mine\na"), BTreeSet::new());
+        let listed: Listed = [("a".to_owned(), None), ("B c".to_owned(), Some("16385".to_owned()))].into();
+        assert_eq!(listed_in(&comment(&listed)), listed);
+        assert_eq!(listed_in(MARKER), Listed::new(), "of an étalon that listed none");
+        assert_eq!(listed_in("mine\na"), Listed::new());
         let thing = |identity: &str| Thing {
             kind: "function".to_owned(),
             identity: identity.to_owned(),
@@ -324,7 +361,8 @@ mod tests {
             class: String::new(),
             oid: String::new(),
         };
-        let names: BTreeSet<String> = ["pgbench_accounts", "TIO", "Quoted", "pay"].map(str::to_owned).into();
+        let listed: Listed =
+            ["pgbench_accounts", "TIO", "Quoted", "pay"].map(|name| (name.to_owned(), None)).into_iter().collect();
         let (own, others) = parted(
             vec![
                 thing("table", "etalon.pgbench_accounts"),
@@ -335,7 +373,7 @@ mod tests {
                 thing("function", "etalon.pay(integer)"),
                 thing("table", "etalon.notes"),
             ],
-            &names,
+            &listed,
         );
         let shown = |things: &[Thing]| things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ");
         assert_eq!(

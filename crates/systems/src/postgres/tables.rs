@@ -101,6 +101,7 @@ fn finish(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
         client.execute(&PostgresDialect.create_index(index))?;
     }
     data.last_statements(&PostgresDialect).iter().try_for_each(|statement| client.execute(statement))?;
+    room::note_numbers(client, &data.lasting_tables(&PostgresDialect))?;
     client.execute("COMMIT")
 }
 
@@ -160,9 +161,11 @@ impl LoadsParts for PostgresServer {
 
     fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         let begin = ["BEGIN".to_owned(), format!("DROP TABLE {NOTES}")];
-        let mut statements =
-            begin.into_iter().chain(data.last_statements(&PostgresDialect)).chain(["COMMIT".to_owned()]);
-        let ended = statements.try_for_each(|statement| client.execute(&statement));
+        let mut statements = begin.into_iter().chain(data.last_statements(&PostgresDialect));
+        let ended = statements
+            .try_for_each(|statement| client.execute(&statement))
+            .and_then(|()| room::note_numbers(client, &data.lasting_tables(&PostgresDialect)))
+            .and_then(|()| client.execute("COMMIT"));
         if matches!(ended, Err(AskError::Server(_))) {
             let _ = client.execute("ROLLBACK");
         }

@@ -10,6 +10,7 @@ use families::transactions::pgbench_tables;
 of_both_products!(
     things_of_others_stay_and_are_named,
     an_event_named_as_a_table_stays,
+    a_table_named_in_capitals_stays,
     changed_indexes_and_triggers_are_a_change,
     an_idle_claim_is_kept_alive_and_taken_again,
     servers_that_demand_a_key_get_a_marker,
@@ -74,6 +75,25 @@ fn an_event_named_as_a_table_stays() {
         let failure = system.drop_all().unwrap_err();
         assert!(failure.cause.contains("event etalon.pgbench_tellers"), "{failure}");
         assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.events WHERE event_schema = 'etalon'"), "1");
+    }
+}
+
+fn a_table_named_in_capitals_stays() {
+    let server = start(Connect::Tcp, &[]);
+    if server.text("SELECT @@lower_case_table_names") != "0" {
+        println!("skipped: names of tables do not differ by capitals");
+        return;
+    }
+    server.control.close();
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    server.run("CREATE TABLE etalon.PGBENCH_HISTORY (note INT PRIMARY KEY)");
+    for _ in 0..2 {
+        let failure = system.drop_all().unwrap_err();
+        assert!(failure.cause.contains("table etalon.PGBENCH_HISTORY"), "{failure}");
+        let left = "SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = 'etalon' AND LOWER(table_name) LIKE \
+                    'pgbench%'";
+        assert_eq!(server.text(left), "PGBENCH_HISTORY");
     }
 }
 

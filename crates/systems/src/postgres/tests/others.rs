@@ -89,6 +89,45 @@ fn things_named_as_étalons_stay_however_often_it_drops() {
 }
 
 #[test]
+fn a_table_that_others_put_in_place_of_étalons_stays() {
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    let data = pgbench_tables(1);
+    system.prepare(&data).unwrap();
+    // One that was rewritten is the same.
+    server.run("ALTER TABLE etalon.pgbench_tellers ALTER filler TYPE varchar(90)");
+    server.run("VACUUM FULL etalon.pgbench_branches");
+    server.run("DROP TABLE etalon.pgbench_history");
+    server.run("CREATE TABLE etalon.pgbench_history AS SELECT 42 AS mine");
+    let failure = system.prepare(&data).unwrap_err();
+    assert!(failure.cause.contains("table etalon.pgbench_history"), "{failure}");
+    for _ in 0..2 {
+        let failure = system.drop_all().unwrap_err();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(failure.cause.contains("table etalon.pgbench_history"), "{failure}");
+        assert_eq!(server.text("SELECT mine FROM etalon.pgbench_history"), "42");
+        let tables = "SELECT string_agg(relname, ' ') FROM pg_class WHERE relnamespace = 'etalon'::regnamespace AND relkind = 'r'";
+        assert_eq!(server.text(tables), "pgbench_history");
+    }
+}
+
+#[test]
+fn a_view_that_writes_nothing_in_place_of_a_table_stays() {
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    server.run("DROP TABLE etalon.pgbench_history");
+    server.run(
+        "CREATE FUNCTION public.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; CREATE VIEW \
+         etalon.pgbench_history AS SELECT 1 AS tid; CREATE TRIGGER nothing INSTEAD OF INSERT ON etalon.pgbench_history FOR EACH ROW \
+         EXECUTE FUNCTION public.nothing()",
+    );
+    let failure = system.drop_all().unwrap_err();
+    assert!(failure.cause.contains("view etalon.pgbench_history"), "{failure}");
+    assert_eq!(server.text("SELECT tid FROM etalon.pgbench_history"), "1");
+}
+
+#[test]
 fn a_session_of_another_program_is_not_ended() {
     let (server, url) = server_and_url();
     let system = opened(&url, Reset::Restore).unwrap();
