@@ -40,6 +40,14 @@ impl Keeping {
         }
     }
 
+    fn or_weaker(self, other: Keeping) -> Keeping {
+        match (self, other) {
+            (Keeping::Memory, _) | (_, Keeping::Memory) => Keeping::Memory,
+            (Keeping::Disk, other) => other,
+            (own, _) => own,
+        }
+    }
+
     /// Considers what the flushing process lets through.
     #[must_use]
     pub(crate) fn through(self, process: Option<u32>) -> Keeping {
@@ -79,8 +87,9 @@ impl DataPlace {
         DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned())
     }
 
-    /// `log` finds the log by the data folder; it may be on another device, and the weaker one counts.
-    pub(crate) fn add_to(&self, facts: &mut Facts, log: impl FnOnce(&Path) -> Option<PathBuf>) -> Keeping {
+    /// `others` finds by the data folder what else the data is in: the log, tables in places of their own. Each may be on another
+    /// device, and the weakest counts.
+    pub(crate) fn add_to(&self, facts: &mut Facts, others: impl FnOnce(&Path) -> Vec<PathBuf>) -> Keeping {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
@@ -91,12 +100,8 @@ impl DataPlace {
         };
         facts.passing("data_directory.path", folder.display().to_string());
         facts.absorb("data_directory", host::facts::path_facts(folder));
-        let log = log(folder).map(|log| Keeping::of(&log, facts));
-        match (Keeping::of(folder, facts), log) {
-            (Keeping::Memory, _) | (_, Some(Keeping::Memory)) => Keeping::Memory,
-            (Keeping::Disk, Some(log)) => log,
-            (data, _) => data,
-        }
+        let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::of(other, facts)).collect();
+        others.into_iter().fold(Keeping::of(folder, facts), Keeping::or_weaker)
     }
 
     /// With the reason.
@@ -130,5 +135,15 @@ mod tests {
             assert_eq!(left.because, "x=y; it is mounted with `nobarrier`");
         }
         assert_eq!(Keeping::Memory.durability(promised(Durable)).tier, Memory);
+    }
+
+    #[test]
+    fn the_weakest_place_of_the_data_counts() {
+        let dropped = || Keeping::Nothing("it is mounted with `nobarrier`".to_owned());
+        assert_eq!(Keeping::Disk.or_weaker(Keeping::Disk), Keeping::Disk);
+        assert_eq!(Keeping::Disk.or_weaker(dropped()), dropped());
+        assert_eq!(dropped().or_weaker(Keeping::Disk), dropped());
+        assert_eq!(dropped().or_weaker(Keeping::Memory), Keeping::Memory);
+        assert_eq!(Keeping::Memory.or_weaker(Keeping::Disk), Keeping::Memory);
     }
 }

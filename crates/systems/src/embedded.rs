@@ -244,7 +244,7 @@ impl EmbeddedFile {
     /// Adds to the facts where the data is, and what is left there of what the engine's commits promise.
     pub fn add_facts(&self, facts: &mut Facts, promised: Durability) {
         let place = DataPlace::here(folder_of(&self.path).to_owned());
-        let keeping = place.add_to(facts, |_| None).through(Some(std::process::id()));
+        let keeping = place.add_to(facts, |_| Vec::new()).through(Some(std::process::id()));
         facts.passing("data_directory.path", self.path.display().to_string());
         facts.set_durability(&place.durability(promised, &keeping));
     }

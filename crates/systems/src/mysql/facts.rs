@@ -1,6 +1,6 @@
 //! Server facts, settings and durability.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use model::facts::INDEXES_AND_TRIGGERS;
@@ -9,6 +9,7 @@ use wire::mysql::Flavor;
 
 use super::SCHEMA;
 use super::connect::Endpoint;
+use super::dialect::literal;
 use super::session::variables;
 use super::url::Place;
 use super::{counters, durability};
@@ -96,9 +97,15 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("path.metadata", caches);
     add_isolation(&mut facts, &settings);
     let place = data_place(&settings, endpoint);
-    let log =
-        |data: &Path| Some(settings.get("innodb_log_group_home_dir").map_or(data.to_owned(), |log| data.join(log)));
-    let keeping = place.add_to(&mut facts, log).through(match &place {
+    let (database, folders) = folders_of_tables(client, tables);
+    let places = |data: &Path| {
+        let named = PLACES.iter().filter_map(|name| settings.get(*name));
+        let binary_log = settings.get("log_bin_basename").and_then(|name| Path::new(name).parent());
+        let named = named.map(PathBuf::from).chain(binary_log.map(Path::to_owned));
+        // The database's folder may be a link.
+        named.chain([database]).chain(folders).map(|place| data.join(place)).collect()
+    };
+    let keeping = place.add_to(&mut facts, places).through(match &place {
         DataPlace::Here(folder) => process_of(folder, &setting("pid_file")),
         DataPlace::Elsewhere(_) => None,
     });
@@ -222,6 +229,30 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
         Place::Tcp { .. } => endpoint.address.is_local() && (socket.exists() || folder.join(socket).exists()),
     };
     if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
+}
+
+/// Settings that name a folder of data or log, absolute or within the data folder.
+const PLACES: [&str; 3] = ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
+
+/// Views of InnoDB's files with their column, of MySQL, of MariaDB and of it before version 10.6.
+const FILES: [(&str, &str); 3] =
+    [("INNODB_DATAFILES", "path"), ("INNODB_SYS_TABLESPACES", "filename"), ("INNODB_SYS_DATAFILES", "path")];
+
+/// The folder of the load's database, and those of its tables' files, which may be elsewhere by `DATA DIRECTORY`; none where the account
+/// may not see them.
+fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathBuf>) {
+    let database = match tables {
+        Tables::Own => SCHEMA.to_owned(),
+        Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
+    };
+    let within = literal(&format!("%/{}/%", database.replace('_', "\\_")));
+    let ask = |(view, column): &(&str, &str)| {
+        client.rows(&format!("SELECT {column} FROM information_schema.{view} WHERE {column} LIKE {within}")).ok()
+    };
+    let files = FILES.iter().find_map(ask).unwrap_or_default();
+    let files = files.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    let folders: BTreeSet<PathBuf> = files.filter_map(|file| Path::new(&file).parent().map(Path::to_owned)).collect();
+    (PathBuf::from(database), folders.into_iter().collect())
 }
 
 /// From its pid file.

@@ -1,7 +1,7 @@
 //! Server facts, settings and durability.
 
 use std::env::consts::OS;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::facts::{INDEXES_AND_TRIGGERS, LAYER};
 use model::{Durability, Facts, Nature};
@@ -102,16 +102,22 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
         None => data_place(client, address).map_err(asked)?,
     };
-    // The log may be a link to another device, invisible without access to the folder.
-    let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
-    let process = match &place {
-        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
-        DataPlace::Elsewhere(_) => None,
-    };
     let schemas = match tables {
         Tables::Own => format!("nspname = '{SCHEMA}'"),
         Tables::None => OTHERS_SCHEMAS.to_owned(),
     };
+    let tablespaces = tablespaces(client, &schemas).map_err(asked)?;
+    // The log may be a link to another device, as may the databases; both are invisible without access to the folder.
+    let links = |data: &Path| ["pg_wal", "base"].map(|name| std::fs::canonicalize(data.join(name)).ok());
+    let places = |data: &Path| links(data).into_iter().flatten().chain(tablespaces.iter().map(PathBuf::from)).collect();
+    let keeping = place.add_to(&mut facts, places);
+    let process = match &place {
+        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Elsewhere(_) => None,
+    };
+    if !tablespaces.is_empty() {
+        facts.passing("data_directory.tablespaces", tablespaces.join(", "));
+    }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(asked)?;
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
@@ -221,6 +227,19 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
                         ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                         WHERE relkind IN ('r', 'm') AND relpersistence <> 't'";
+
+/// Folders of the tablespaces in which the database is, new tables are made, and tables or indexes of certain schemas are.
+const TABLESPACES: &str = "SELECT DISTINCT pg_catalog.pg_tablespace_location(t.oid) FROM pg_catalog.pg_tablespace t WHERE \
+                           pg_catalog.pg_tablespace_location(t.oid) <> '' AND (t.spcname = \
+                           pg_catalog.current_setting('default_tablespace') OR t.oid = (SELECT dattablespace FROM \
+                           pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) OR EXISTS (SELECT FROM \
+                           pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.reltablespace = \
+                           t.oid AND c.relpersistence <> 't'";
+
+fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
+    let rows = client.rows(&format!("{TABLESPACES} AND {schemas}))"))?;
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
 
 const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
