@@ -34,6 +34,9 @@ pub struct Counters {
     /// load have reported when they end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_by: Option<Duration>,
+    /// By the system's settings, no commit of rows ends before a sync of the log that `log_syncs` counts.
+    #[serde(default)]
+    pub syncs_each_commit: bool,
 }
 
 /// Of a disk's files, at one instant.
@@ -77,6 +80,11 @@ impl Counters {
             Counter { reading, unit: now.unit.clone() }
         };
         let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
-        Counters { counts, devices: self.devices.clone(), late_by: self.late_by }
+        Counters {
+            counts,
+            devices: self.devices.clone(),
+            late_by: self.late_by,
+            syncs_each_commit: self.syncs_each_commit,
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use model::DurabilityTier;
 use serde::{Deserialize, Serialize};
 
 use crate::datum::Datum;
@@ -187,6 +188,12 @@ pub struct SessionCounts {
     /// Possibly counted twice: statements prepared anew.
     pub twice: u64,
     pub commits: Option<u64>,
+    /// What a commit of the weakest session promises by the settings that it has now.
+    #[serde(default)]
+    pub promise: Option<DurabilityTier>,
+    /// The same before the load.
+    #[serde(default)]
+    pub promise_before: Option<DurabilityTier>,
 }
 
 impl SessionCounts {
@@ -194,11 +201,16 @@ impl SessionCounts {
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
         let sum =
             |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| mine.saturating_add(theirs));
+        let weakest = |mine: Option<DurabilityTier>, theirs: Option<DurabilityTier>| {
+            mine.zip(theirs).map_or(mine.or(theirs), |(mine, theirs)| Some(mine.min(theirs)))
+        };
         SessionCounts {
             transactions: sum(self.transactions, other.transactions),
             statements: sum(self.statements, other.statements),
             twice: self.twice.saturating_add(other.twice),
             commits: sum(self.commits, other.commits),
+            promise: weakest(self.promise, other.promise),
+            promise_before: weakest(self.promise_before, other.promise_before),
         }
     }
 
@@ -213,6 +225,8 @@ impl SessionCounts {
             statements: since(self.statements, before.statements, 1)?,
             twice: self.twice.saturating_sub(before.twice),
             commits: since(self.commits, before.commits, 0)?,
+            promise: self.promise,
+            promise_before: before.promise,
         })
     }
 }

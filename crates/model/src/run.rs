@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::durability::DurabilityTier;
 use crate::facts::Difference;
 use crate::metric::Measurement;
 use crate::promise::LoadPoint;
@@ -104,6 +105,12 @@ pub enum MarkKind {
     NotCounted,
     /// The system is no longer what it was before the first run: other settings, another start, another server.
     SystemChanged,
+    /// Its commits survived a power cut, though the system's settings do not promise that.
+    DurableCommits,
+    /// Its commits did not wait for the log, though the system's settings promise that.
+    DelayedCommits,
+    /// A power cut could corrupt what it committed, though the system's settings promise more.
+    UnsafeCommits,
     /// Other programs used the machine's processors.
     MachineBusy,
     /// The hypervisor kept processor time for others.
@@ -123,7 +130,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 20] = [
+    pub const ALL: [MarkKind; 23] = [
         MarkKind::ClientSaturated,
         MarkKind::Errors,
         MarkKind::NotSteady,
@@ -136,6 +143,9 @@ impl MarkKind {
         MarkKind::TooFewClients,
         MarkKind::NotCounted,
         MarkKind::SystemChanged,
+        MarkKind::DurableCommits,
+        MarkKind::DelayedCommits,
+        MarkKind::UnsafeCommits,
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
         MarkKind::MachineThrottled,
@@ -174,6 +184,25 @@ impl MarkKind {
         MarkKind::DISTURBANCES.contains(&self)
     }
 
+    /// The mark of a run whose commits promised this, and not what the system's settings say.
+    pub fn of_commits(tier: DurabilityTier) -> MarkKind {
+        match tier {
+            DurabilityTier::Durable => MarkKind::DurableCommits,
+            DurabilityTier::Delayed => MarkKind::DelayedCommits,
+            DurabilityTier::Unsafe | DurabilityTier::Memory => MarkKind::UnsafeCommits,
+        }
+    }
+
+    /// What the run's commits promised, where it was not what the system's settings say.
+    pub fn of_durability(self) -> Option<DurabilityTier> {
+        match self {
+            MarkKind::DurableCommits => Some(DurabilityTier::Durable),
+            MarkKind::DelayedCommits => Some(DurabilityTier::Delayed),
+            MarkKind::UnsafeCommits => Some(DurabilityTier::Unsafe),
+            _ => None,
+        }
+    }
+
     /// As in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -189,6 +218,9 @@ impl MarkKind {
             MarkKind::TooFewClients => "too-few-clients",
             MarkKind::NotCounted => "not-counted",
             MarkKind::SystemChanged => "system-changed",
+            MarkKind::DurableCommits => "durable-commits",
+            MarkKind::DelayedCommits => "delayed-commits",
+            MarkKind::UnsafeCommits => "unsafe-commits",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
             MarkKind::MachineThrottled => "machine-throttled",

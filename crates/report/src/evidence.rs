@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use model::{Case, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series, UntilSure};
+use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series, UntilSure};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::apart::Apart;
@@ -328,5 +328,21 @@ impl Evidence {
     /// An alias without facts has its server's.
     pub fn facts_of(&self, system: &str) -> Option<&Facts> {
         self.facts.get(system).or_else(|| self.facts.get(self.server_of(system)))
+    }
+
+    /// What a system's settings promise at commit, or less if its runs are marked so.
+    pub fn durability_of(&self, system: &str) -> Option<Durability> {
+        let promised = self.facts_of(system)?.durability()?;
+        let is_of_system = |run: &&StoredRun| self.case(run.planned.case).is_some_and(|case| case.system == system);
+        let measured = self.runs.iter().filter(|run| run.state == RunState::Measured).filter(is_of_system);
+        let runs: BTreeSet<i64> = measured.map(|run| run.id).collect();
+        let marks = self.marks.iter().filter(|(run, _)| runs.contains(run)).map(|(_, mark)| mark);
+        let weakest = marks.filter_map(|mark| Some((mark.kind.of_durability()?, mark))).min_by_key(|(tier, _)| *tier);
+        Some(match weakest {
+            Some((tier, mark)) if tier < promised.tier => {
+                Durability { tier, because: format!("{}; {}", promised.because, mark.detail), except: None }
+            }
+            _ => promised,
+        })
     }
 }

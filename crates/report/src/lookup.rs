@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Mark, RunState};
+use model::{DurabilityTier, Mark, RunState};
 use store::{StoredMeasurement, StoredRun};
 
 use crate::evidence::Evidence;
@@ -83,6 +83,18 @@ impl<'a> Lookup<'a> {
     pub fn marks(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
         let marks = &self.evidence.marks;
         gathered(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
+    }
+
+    /// What the commits of a case promised: what the system's settings say, unless its runs are marked otherwise. The weakest run
+    /// counts. `None`: unknown.
+    pub fn durability(&self, case: u32) -> Option<DurabilityTier> {
+        let by_settings = self.evidence.facts_of(&self.evidence.case(case)?.system)?.durability()?.tier;
+        let of_run = |run: i64| match self.marks_of(run).find_map(|mark| mark.kind.of_durability()) {
+            Some(DurabilityTier::Durable) if by_settings == DurabilityTier::Delayed => DurabilityTier::Durable,
+            Some(marked) => marked.min(by_settings),
+            None => by_settings,
+        };
+        self.measured_runs(&[case]).into_iter().map(of_run).min().or(Some(by_settings))
     }
 
     pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{Length, MarkKind, OnError, Order, Point, RunRecord, Schedule, Value};
+use model::{DurabilityTier, Length, MarkKind, OnError, Order, Point, RunRecord, Schedule, Value};
 
 use families::system::System;
 use families::transactions::Transactions;
@@ -73,6 +73,26 @@ pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -
     };
     let interrupt = AtomicBool::new(false);
     RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+}
+
+/// What a run's commits promised, where the run is marked with that.
+pub(crate) fn marked_tier(record: &RunRecord) -> Option<DurabilityTier> {
+    record.marks.iter().find_map(|mark| mark.kind.of_durability())
+}
+
+/// A folder in memory that a server's user may write to, if there is one here.
+pub(crate) fn in_memory(user: &str) -> Option<tempfile::TempDir> {
+    let shm = Path::new("/dev/shm");
+    let is_memory = host::disk::filesystem_of(shm).is_ok_and(|found| found.backing == host::disk::Backing::Memory);
+    let folder = is_memory.then(|| tempfile::Builder::new().prefix("etalon-").tempdir_in(shm).ok()).flatten();
+    match (&folder, host::process::user_by_name(user)) {
+        (Some(folder), Ok(user)) if host::process::is_root() => {
+            host::process::chown(folder.path(), &user).unwrap();
+        }
+        (None, _) => println!("skipped: there is no folder in memory"),
+        _ => {}
+    }
+    folder
 }
 
 fn count(record: &RunRecord, metric: &str) -> Option<u64> {

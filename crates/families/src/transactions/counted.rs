@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::{Mark, MarkKind};
 
-use super::{Countable, Program};
+use super::{Countable, Program, waits};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
 use load::lane::SessionCounts;
@@ -78,6 +78,7 @@ pub(crate) fn check(
     let by_sessions = check_sessions(program, counts, &mut counters)?;
     let by_database = check_database(program, counts, &counters)?;
     let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
+    marks.extend(waits::mark(program, counts, &counters));
     if let Some(native) = &program.native {
         marks.extend(native.check(server, counts)?);
     }
@@ -88,7 +89,7 @@ pub(crate) fn check(
     Ok((counters, marks))
 }
 
-/// Waits until they show everything committed; minus those before.
+/// Waits until they show everything committed, and the syncs that it takes; minus those before.
 fn counters_after(
     program: &Program,
     server: &dyn ServerCounters,
@@ -101,6 +102,7 @@ fn counters_after(
         let since = server.counters()?.since(before);
         let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
         let timeout = since.late_by.unwrap_or(STATISTICS_PATIENCE);
+        let complete = complete && waits::uncovered(program, counts, &since).is_none();
         if complete || host::clock::now_ns() - started_ns > timeout.as_nanos() as u64 {
             return Ok(since);
         }
@@ -138,7 +140,7 @@ fn check_sessions(
         Some(Err(reason)) => return Ok(Err(reason.clone())),
         None => return Ok(Err("nobody asked what the engine has counted of the sessions".to_owned())),
     };
-    let SessionCounts { transactions, statements, twice, commits } = seen;
+    let SessionCounts { transactions, statements, twice, commits, .. } = seen;
     let (sure, in_vain) = (counts.asked, counts.asked_in_vain);
     let claim = |what, sure: u64, in_vain: u64| Claim { what, least: sure, most: sure + in_vain };
     let tells = program.native.as_ref().is_some_and(|native| native.tells_its_work());
@@ -195,7 +197,7 @@ fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> O
 }
 
 /// At least.
-fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
+pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     match program.countable() {
         Countable::Exactly if program.native.is_some() => counts.asked.commits,
         Countable::No(_) => 0,
@@ -204,7 +206,7 @@ fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
 }
 
 /// Commits, else statements, of which every commit takes at least one.
-fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
+pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
     let statements = || counters.get("statements").map(|seen| (" statements", seen));
     counters.get("commits").map(|seen| ("", seen)).or_else(statements)
 }
@@ -237,6 +239,7 @@ mod tests {
             statements: Some(statements),
             twice: 0,
             commits: Some(commits),
+            ..SessionCounts::default()
         };
         assert_eq!(held(block, all(100, 300, 100), 0), Ok(Ok(())));
         assert_eq!(held(block, all(101, 302, 100), 1), Ok(Ok(())), "a failure may have been carried out");

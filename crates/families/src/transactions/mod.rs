@@ -24,6 +24,7 @@ mod tokens;
 mod traffic;
 mod turns;
 mod value;
+mod waits;
 
 use model::{Point, WorkloadSpec};
 

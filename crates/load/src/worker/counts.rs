@@ -83,6 +83,9 @@ pub struct LoadCounts {
     /// Rows of all answers, including warm-up, failures and retries. `None`: the lane has no rows.
     #[serde(default)]
     pub rows: Option<RowCounts>,
+    /// Successful transactions that changed rows, including warm-up; of a pipeline, at most one a batch.
+    #[serde(default)]
+    pub wrote: u64,
     /// The server's counts.
     pub sessions: Option<Result<SessionCounts, String>>,
 }
@@ -249,6 +252,7 @@ impl LoadCounts {
         self.asked += other.asked;
         self.asked_in_vain += other.asked_in_vain;
         self.rows = RowCounts::sum(self.rows, other.rows);
+        add(&mut self.wrote, other.wrote);
         self.sessions = match (self.sessions.take(), other.sessions) {
             (Some(Ok(mine)), Some(Ok(theirs))) => Some(Ok(mine.plus(theirs))),
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
-use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, OpOutcome, Submitted};
+use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, OpOutcome, RowCounts, Submitted};
 use crate::recorder::Inside;
 use crate::stream::{Asked, Next, Stream, TransactionEnd};
 
@@ -263,7 +263,8 @@ where
             Instants::Worker => (self.slots[client].sent_ns, self.now_ns),
             Instants::Lane => self.lane.instants_ns(self.slots[client].connection),
         };
-        self.count_rows_of_kind(client);
+        let changed = self.count_rows_of_kind(client).changed;
+        self.counts.wrote += u64::from(changed > 0);
         self.end_transaction(client);
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
@@ -346,25 +347,24 @@ where
         }
     }
 
-    /// Keeps the connection's rows before a try, where kinds are told apart.
+    /// Keeps the connection's rows before a try.
     fn note_rows_before(&mut self, client: usize) {
-        if self.rules.kinds == Kinds::ToldApart {
-            let slot = &mut self.slots[client];
-            slot.rows_before = self.lane.rows(slot.connection).unwrap_or_default();
-        }
+        let slot = &mut self.slots[client];
+        slot.rows_before = self.lane.rows(slot.connection).unwrap_or_default();
     }
 
-    /// Counts the rows of a try that has ended, successful or not, among those of its kind.
-    fn count_rows_of_kind(&mut self, client: usize) {
-        if self.rules.kinds == Kinds::One {
-            return;
-        }
+    /// Returns the rows of a try that has ended, successful or not, counted among those of its kind where kinds are told apart.
+    fn count_rows_of_kind(&mut self, client: usize) -> RowCounts {
         let slot = &self.slots[client];
-        let Some(rows) = self.lane.rows(slot.connection) else { return };
-        let kind = self.stream.kind(&slot.state);
-        if let Some(kind) = self.counts.kinds.get_mut(kind) {
-            kind.count_rows(self.stream.batch(), rows.since(slot.rows_before));
+        let Some(rows) = self.lane.rows(slot.connection) else { return RowCounts::default() };
+        let rows = rows.since(slot.rows_before);
+        if self.rules.kinds == Kinds::ToldApart {
+            let kind = self.stream.kind(&slot.state);
+            if let Some(kind) = self.counts.kinds.get_mut(kind) {
+                kind.count_rows(self.stream.batch(), rows);
+            }
         }
+        rows
     }
 
     fn end_transaction(&mut self, client: usize) {

@@ -13,6 +13,7 @@ use super::survivors;
 use super::warning::Warning;
 use super::work;
 use crate::evidence::Evidence;
+use crate::lookup::Lookup;
 use crate::number::count;
 
 pub struct Builder<'a> {
@@ -208,7 +209,8 @@ impl<'a> Builder<'a> {
         if self.rules.unequal_durability != AllowedBy::Nobody {
             return None;
         }
-        let (a, b) = (weakest_tier(self.evidence, a), weakest_tier(self.evidence, b));
+        let lookup = &self.index.lookup;
+        let (a, b) = (weakest_tier(lookup, a), weakest_tier(lookup, b));
         (a != b).then_some(NoVerdict::UnequalDurability { a, b })
     }
 
@@ -277,11 +279,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Of the cases' systems; `None` if one is unknown.
-pub fn weakest_tier(evidence: &Evidence, cases: &[u32]) -> Option<DurabilityTier> {
-    let systems = cases.iter().filter_map(|index| evidence.case(*index)).map(|case| case.system.as_str());
-    let tiers: Option<Vec<DurabilityTier>> =
-        systems.map(|system| Some(evidence.facts_of(system)?.durability()?.tier)).collect();
+/// Tells the weakest promise of the cases' runs; `None` if that of one is unknown.
+fn weakest_tier(lookup: &Lookup<'_>, cases: &[u32]) -> Option<DurabilityTier> {
+    let tiers: Option<Vec<DurabilityTier>> = cases.iter().map(|case| lookup.durability(*case)).collect();
     tiers?.into_iter().min()
 }
 

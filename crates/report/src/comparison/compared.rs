@@ -50,7 +50,7 @@ pub fn place(evidence: &Evidence) -> &'static str {
 
 /// What is to be said with a verdict on systems that do not promise the same at commit.
 pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
-    let tier = |system: &str| Some(evidence.facts_of(system)?.durability()?.tier);
+    let tier = |system: &str| Some(evidence.durability_of(system)?.tier);
     let judged = set.tables.iter().filter(|table| table.rows.iter().any(|row| row.verdict().is_some()));
     let lesser = judged.filter(|table| table.compared == KEY_SYSTEM).find_map(|table| {
         let (a, b) = (tier(&table.a)?, tier(&table.b)?);

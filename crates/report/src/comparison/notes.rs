@@ -263,8 +263,7 @@ fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Opti
             table.a, table.b
         ));
     }
-    let durability = |system: &str| evidence.facts_of(system).and_then(|facts| facts.durability());
-    let (a, b) = (durability(&table.a)?, durability(&table.b)?);
+    let (a, b) = (evidence.durability_of(&table.a)?, evidence.durability_of(&table.b)?);
     if a.tier != b.tier {
         let allowed = match rules.unequal_durability {
             AllowedBy::Nobody => "no verdict is allowed between them".to_owned(),

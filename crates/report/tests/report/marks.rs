@@ -1,7 +1,7 @@
 //! What each mark does to a verdict, held to the table of the documents.
 
-use model::MarkKind;
-use report::comparison::Outcome;
+use model::{DurabilityTier, MarkKind};
+use report::comparison::{NoVerdict, NoteKind, Outcome};
 
 use crate::comparison::set;
 use crate::evidence::Builder;
@@ -23,6 +23,41 @@ fn every_mark_does_to_a_verdict_what_the_table_says() {
         let rows: Vec<_> = set.rows().filter(|row| row.metric.id == "throughput").collect();
         let is_voided = rows.iter().all(|row| matches!(&row.outcome, Outcome::None(_)));
         assert_eq!(is_voided, line.contains("| **none**"), "{line}: {:?}", rows[0].outcome);
-        assert_eq!(is_voided, kind.voids_verdict(), "{line}");
+        // Both sides are durable by their settings.
+        let is_weaker = kind.of_durability().is_some_and(|tier| tier < DurabilityTier::Durable);
+        assert_eq!(is_voided, kind.voids_verdict() || is_weaker, "{line}");
     }
+}
+
+#[test]
+fn marked_commits_count_and_not_the_settings() {
+    let no_verdict = |by_settings: DurabilityTier, marks: &[(&str, MarkKind)]| {
+        let mut made = Builder { clients: vec![4], ..Builder::default() }.build();
+        for system in ["wal", "rollback-journal"] {
+            made.durability(system, by_settings, "as made up");
+        }
+        for (system, kind) in marks {
+            made.mark(made.position_of(system), *kind, "what it did");
+        }
+        let set = set(&made);
+        let row = set.rows().find(|row| row.metric.id == "throughput").unwrap();
+        let told = set.notes.iter().any(|note| note.kind == NoteKind::UnequalDurability);
+        assert_eq!(told, row.no_verdict().is_some());
+        row.no_verdict().cloned()
+    };
+    use DurabilityTier::{Delayed, Durable, Unsafe};
+    let unequal = |a, b| Some(NoVerdict::UnequalDurability { a: Some(a), b: Some(b) });
+    let delayed = |system| (system, MarkKind::DelayedCommits);
+    assert_eq!(no_verdict(Durable, &[]), None);
+    assert_eq!(no_verdict(Durable, &[delayed("wal")]), unequal(Durable, Delayed));
+    assert_eq!(no_verdict(Durable, &[delayed("wal"), delayed("rollback-journal")]), None);
+    assert_eq!(
+        no_verdict(Durable, &[("wal", MarkKind::UnsafeCommits), delayed("rollback-journal")]),
+        unequal(Delayed, Unsafe)
+    );
+    // What the settings promise less than, a mark does not raise.
+    assert_eq!(no_verdict(Unsafe, &[delayed("wal")]), None);
+    assert_eq!(no_verdict(Unsafe, &[("wal", MarkKind::DurableCommits)]), None);
+    // One run that waits is no promise of the others.
+    assert_eq!(no_verdict(Delayed, &[("wal", MarkKind::DurableCommits)]), None);
 }

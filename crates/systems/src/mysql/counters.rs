@@ -43,6 +43,7 @@ const COUNTERS: &[Source] = &[
     source("pages_written", "pages", &["innodb_pages_written"]),
     source("log_bytes", "bytes", &["innodb_os_log_written"]),
     source("log_syncs", "", &["innodb_os_log_fsyncs"]),
+    source("log_records", "records", &["innodb_log_write_requests"]),
     source("data_syncs", "", &["innodb_data_fsyncs"]),
     source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];

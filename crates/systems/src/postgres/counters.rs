@@ -62,6 +62,22 @@ const COUNTERS: &[Source] = &[
         missing: "",
     },
     Source {
+        name: "log_syncs",
+        unit: "",
+        ways: &[
+            ("pg_stat_wal", &["wal_sync"], "(SELECT wal_sync FROM pg_catalog.pg_stat_wal)"),
+            // From version 18 on.
+            ("pg_stat_io", &["fsyncs"], "(SELECT sum(fsyncs) FROM pg_catalog.pg_stat_io WHERE object = 'wal')"),
+        ],
+        missing: "before version 14 the server does not count the syncs of its log",
+    },
+    Source {
+        name: "log_records",
+        unit: "records",
+        ways: &[("pg_stat_wal", &["wal_records"], "(SELECT wal_records FROM pg_catalog.pg_stat_wal)")],
+        missing: "before version 14 the server does not count the records of its log",
+    },
+    Source {
         name: "checkpoints",
         unit: "",
         ways: &[
@@ -86,9 +102,9 @@ const COUNTERS: &[Source] = &[
 ///
 /// <https://www.postgresql.org/docs/current/transaction-id.html>
 pub(super) const OF_SESSION: CountsQuery = CountsQuery {
-    sql: "SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.split_part(virtualtransaction, '/', 2)::bigint FROM \
-          pg_catalog.pg_locks WHERE locktype = 'virtualxid' AND pid = pg_catalog.pg_backend_pid()",
-    columns: &[Counting::Transactions],
+    sql: "SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.split_part(virtualtransaction, '/', 2)::bigint, \
+          (pg_catalog.current_setting('synchronous_commit') <> 'off')::int::bigint FROM pg_catalog.pg_locks WHERE locktype = 'virtualxid' AND pid = pg_catalog.pg_backend_pid()",
+    columns: &[Counting::Transactions, Counting::Waits],
 };
 
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
@@ -102,7 +118,7 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
     let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \
                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
                WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
-               ('pg_stat_database', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter')";
+               ('pg_stat_database', 'pg_stat_wal', 'pg_stat_io', 'pg_stat_checkpointer', 'pg_stat_bgwriter')";
     let columns: Vec<String> = client
         .rows(sql)
         .map_err(|error| failure(tried, &error))?

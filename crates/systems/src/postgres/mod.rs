@@ -243,6 +243,13 @@ impl Server for PostgresServer {
         Ok(facts)
     }
 
+    /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.
+    fn syncs_each_commit(facts: &Facts) -> bool {
+        let is_aurora =
+            facts.entries.keys().any(|name| name.starts_with("setting.aurora") || name.starts_with("setting.apg_"));
+        !is_aurora && facts.get("setting.wal_sync_method").is_some_and(|method| !method.starts_with("open"))
+    }
+
     /// Only if something was written since.
     fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;

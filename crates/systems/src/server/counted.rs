@@ -8,6 +8,7 @@ use load::lane::{
     Completion, Instants, KeptRow, Lane, OpError, OpOutcome, RowCounts, SessionCounts, Submitted, SyncPoint, Transfer,
 };
 use load::worker::WorkerContext;
+use model::DurabilityTier;
 
 /// For a session's answer.
 const PATIENCE_NS: u64 = 30_000_000_000;
@@ -34,6 +35,8 @@ pub(crate) enum Counting {
     Statements,
     /// `COMMIT`s.
     Commits,
+    /// 0 if the session's commits do not wait for the log, else 1.
+    Waits,
 }
 
 impl CountsQuery {
@@ -53,6 +56,9 @@ impl CountsQuery {
                 Counting::Transactions => counts.transactions = Some(value),
                 Counting::Statements => counts.statements = Some(value),
                 Counting::Commits => counts.commits = Some(value),
+                Counting::Waits => {
+                    counts.promise = Some(if value == 0 { DurabilityTier::Delayed } else { DurabilityTier::Durable });
+                }
             }
         }
         Some((session, counts))

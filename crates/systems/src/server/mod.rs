@@ -1,5 +1,6 @@
 //! What server systems share.
 
+mod claim;
 pub(crate) mod connector;
 pub(crate) mod control;
 pub(crate) mod copies;

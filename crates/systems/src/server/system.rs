@@ -8,19 +8,20 @@ use std::thread;
 use std::time::Duration;
 
 use host::reactor::{Choice, Reactor};
-use model::{Facts, Nature, Reset, SystemPlan};
+use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
 
+pub(crate) use super::claim::Claim;
 use super::control::Control;
 use super::copies::Copies;
 use super::counted::{Counted, CountsQuery};
-use super::dialogue::{AskError, Client, NativeLane, OpenedConnection, WireProtocol};
+use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
 use super::reset::{self, Loaded, Whose};
 use super::steps::Steps;
 use super::trial;
 use super::url::{Address, process_environment};
-use crate::kept::{Idle, Rivals};
+use crate::kept::Idle;
 use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect, Tables};
 use families::pages::dialect::PagesDialect;
@@ -88,36 +89,6 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         let asked = |error| OpenError::Asked("prepare the script's statements", error);
         Self::Protocol::into_opened(client, statements).map_err(asked)
     }
-}
-
-/// Étalon's on its own tables, released on drop: two processes that load and drop the same tables would spoil each
-/// other's runs.
-pub(crate) trait Claim: Sized + Send + 'static {
-    type Protocol: WireProtocol;
-    type Endpoint;
-
-    /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
-    fn set_limits(client: &mut Client<Self::Protocol>)
-    -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
-
-    fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint, rivals: Rivals) -> Result<Self, Failure>;
-
-    /// Refuses another étalon that has claimed the same since [`Claim::take`].
-    fn check(_client: &mut Client<Self::Protocol>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Keeps a session of the claim's own from being ended for its silence, and takes over the claim that another system of this
-    /// process held, if the server does not know any more who did. `client` is the session that took it.
-    ///
-    /// # Errors
-    /// The claim is lost.
-    fn ping(&mut self, _client: &mut Client<Self::Protocol>) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Before the session is closed.
-    fn release(_client: &mut Client<Self::Protocol>) {}
 }
 
 /// What servers differ in. A value holds what was found out about one of them.
@@ -236,6 +207,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 
     fn begin_round(&self) {}
+
+    /// Whether no commit of rows ends before a sync that the server's counters show, by facts that say that commits are durable.
+    fn syncs_each_commit(_facts: &Facts) -> bool {
+        false
+    }
 }
 
 /// For an [`Engine`](families::system::Engine).
@@ -324,6 +300,8 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) reset: Option<Reset>,
     pub(super) whose: Whose,
     pub(super) loaded: Loaded,
+    /// By the facts that were read last.
+    syncs_each_commit: AtomicBool,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) progress: Arc<LoadProgress>,
@@ -383,6 +361,7 @@ impl<S: Server> ServerSystem<S> {
             reset,
             whose: reset::whose::<S>(request.system),
             loaded,
+            syncs_each_commit: AtomicBool::new(false),
             interrupt,
             progress,
             copies,
@@ -491,6 +470,8 @@ impl<S: Server> System for ServerSystem<S> {
         let mut client = opened.map_err(|failure| self.explain(failure))?;
         let mut facts = S::facts(self, &mut client)?;
         client.close();
+        let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
+        self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.recipe.add_facts(&mut facts);
@@ -537,7 +518,12 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
-        self.ask(|client| self.server.counters(client))
+        let counters = self.ask(|client| self.server.counters(client))?;
+        // A server that keeps its log elsewhere may show a counter that it never moves.
+        let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"));
+        let syncs_each_commit =
+            self.syncs_each_commit.load(Ordering::Relaxed) && syncs.is_some_and(|syncs| syncs > 0.0);
+        Ok(Counters { syncs_each_commit, ..counters })
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {

@@ -1,7 +1,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use model::facts::INDEXES_AND_TRIGGERS;
-use model::{Facts, Value};
+use model::{DurabilityTier, Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -101,6 +101,16 @@ fn compile_options(connection: &Connection) -> String {
     read().map(|options| options.join(" ")).unwrap_or_default()
 }
 
+/// What a commit of this connection promises by its pragmas; `None`: it does not tell.
+pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => pragma(connection, name).map(|value| words(name, &value).to_ascii_lowercase()),
+    };
+    let is_told = durability::LISTED.iter().all(|name| setting(name).is_some());
+    is_told.then(|| first_fit(durability::TABLE, setting).tier)
+}
+
 /// As SQLite prints it.
 pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
     let text = |value: ValueRef<'_>| match value {
@@ -131,7 +141,7 @@ fn words(pragma: &str, value: &str) -> String {
 }
 
 /// By the plan's pragmas; the others are as this build of SQLite has them.
-pub(super) fn promised_by(system: &model::SystemPlan) -> model::DurabilityTier {
+pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("journal_mode", "delete"),
         ("synchronous", "full"),

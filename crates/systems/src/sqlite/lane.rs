@@ -4,6 +4,10 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Batch, Connection, ErrorCode, Statement, StatementStatus};
 
+use super::facts;
+
+use model::DurabilityTier;
+
 use families::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 use load::datum::Datum;
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, SessionCounts, Submitted};
@@ -24,12 +28,21 @@ pub struct SqliteLane<'c> {
     ran: Result<SessionCounts, &'static str>,
     /// Rows returned on each connection.
     returned: Vec<u64>,
+    /// What a commit of the weakest connection promises by its pragmas, before the load.
+    promise: Option<DurabilityTier>,
 }
 
 /// `EXPLAIN` gives rows without execution.
 const EXPLAIN: &str = "SQLite does not count how often `EXPLAIN` was run";
 
-const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };
+const NONE: SessionCounts = SessionCounts {
+    transactions: None,
+    statements: Some(0),
+    twice: 0,
+    commits: None,
+    promise: None,
+    promise_before: None,
+};
 
 /// SQLite's count of runs, and of repreparations before: a run cut off by one may or may not count.
 /// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
@@ -47,6 +60,12 @@ fn and(sum: Result<SessionCounts, &'static str>, statement: &Statement<'_>) -> R
     Ok(sum?.plus(runs(statement)?))
 }
 
+/// `None`: one of the connections does not tell.
+fn weakest(connections: &[Connection]) -> Option<DurabilityTier> {
+    let promises: Option<Vec<DurabilityTier>> = connections.iter().map(facts::promise).collect();
+    promises?.into_iter().min()
+}
+
 /// Statements joined by `\;`. SQLite has no messages: each runs, and outside a transaction commits, by itself.
 struct Message<'c> {
     statements: Vec<Statement<'c>>,
@@ -59,6 +78,8 @@ impl<'c> SqliteLane<'c> {
         sql: Vec<String>,
         protocol: Protocol,
     ) -> rusqlite::Result<SqliteLane<'c>> {
+        // Preparing a pragma may set it already.
+        let promise = weakest(connections);
         let mut messages = Vec::new();
         if protocol == Protocol::Prepared {
             for connection in connections {
@@ -70,7 +91,7 @@ impl<'c> SqliteLane<'c> {
         }
         let kept = vec![Vec::new(); connections.len()];
         let (per_client, ran, returned) = (sql.len(), Ok(NONE), vec![0; connections.len()]);
-        Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned })
+        Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned, promise })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -258,7 +279,8 @@ impl Lane for SqliteLane<'_> {
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let prepared = self.messages.iter().flat_map(|message| &message.statements);
-        prepared.fold(self.ran, and).map_err(str::to_owned)
+        let counts = prepared.fold(self.ran, and).map_err(str::to_owned)?;
+        Ok(SessionCounts { promise: weakest(self.connections), promise_before: self.promise, ..counts })
     }
 
     /// The connections outlive the lane; [`crate::sqlite`] closes them.

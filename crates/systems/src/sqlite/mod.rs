@@ -14,11 +14,12 @@ mod strangers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::sqlite_vfs::Traffic;
+use host::sqlite_vfs::{FileIo, FileKind, Traffic};
 use model::catalog::Visibility;
-use model::{EngineSpec, Facts, Reset, SystemPlan, Value};
+use model::{DurabilityTier, EngineSpec, Facts, Reset, SystemPlan, Value};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -102,6 +103,7 @@ impl Engine for Sqlite {
             },
             file: EmbeddedFile::open(request, SHAPE)?,
             permits: request.permits.clone(),
+            is_durable: AtomicBool::new(false),
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         };
         // What is refused leaves nothing behind.
@@ -129,7 +131,7 @@ impl Engine for Sqlite {
         embedded::data_directory(system)
     }
 
-    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         Some(facts::promised_by(system))
     }
 }
@@ -150,6 +152,8 @@ struct SqliteSystem {
     cipher: Cipher,
     permits: Permits,
     pragmas: Vec<(String, Value)>,
+    /// Commits are durable by the facts that were read last.
+    is_durable: AtomicBool,
 }
 
 impl SqliteSystem {
@@ -301,7 +305,10 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
 
 impl System for SqliteSystem {
     fn facts(&self) -> Result<Facts, Failure> {
-        facts::read(&self.connect()?, &self.file, &self.cipher)
+        let facts = facts::read(&self.connect()?, &self.file, &self.cipher)?;
+        let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
+        self.is_durable.store(is_durable, Ordering::Relaxed);
+        Ok(facts)
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
@@ -346,6 +353,13 @@ impl System for SqliteSystem {
         if let Ok(metadata) = fs::metadata(self.file.path()) {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }
+        if let Ok(traffic) = self.own_files() {
+            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.of(kind));
+            let sum = |count: fn(&FileIo) -> u64| files.iter().map(count).sum::<u64>() as f64;
+            counters.set("log_syncs", "", sum(|file| file.syncs));
+            counters.set("log_records", "records", sum(|file| file.writes));
+        }
+        counters.syncs_each_commit = self.is_durable.load(Ordering::Relaxed);
         Ok(counters)
     }
 

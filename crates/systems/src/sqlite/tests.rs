@@ -8,6 +8,9 @@ use super::*;
 use crate::durability::first_fit;
 use crate::durability::tests::combinations;
 use crate::embedded::companion;
+use families::transactions::{Protocol, ScriptOptions};
+use load::generator::{LoadShape, ThreadLimit};
+use load::stream::Retry;
 use model::DurabilityTier;
 
 fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
@@ -32,6 +35,43 @@ fn open(system: &SystemPlan) -> Result<Box<dyn System>, Failure> {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+#[test]
+fn commits_that_do_not_wait_for_the_log_are_marked() {
+    let folder = folder();
+    let url = format!("sqlite:{}", folder.path().join("x.db").display());
+    for journal in ["wal", "delete"] {
+        let system = open(&system(url.clone(), &[("journal_mode", journal), ("synchronous", "full")])).unwrap();
+        system.prepare(&families::transactions::pgbench_tables(1)).unwrap();
+        let tier = system.facts().unwrap().durability().unwrap().tier;
+        if tier != DurabilityTier::Durable {
+            return println!("skipped: commits are {tier} here");
+        }
+        let of = |script: &str, protocol: Protocol, clients| {
+            let retry = Retry { max_tries: 0, within_ns: None };
+            let options = ScriptOptions { retry, protocol, ..ScriptOptions::default() };
+            let program = families::transactions::compile_with(script, &options).unwrap();
+            let (threads, traffic) = (ThreadLimit::Best, load::traffic::NetworkTraffic::default());
+            let shape = LoadShape { clients: 0..clients, pace: worker::Pace::Closed, threads, traffic };
+            let task = families::work::StreamTask { work: program.into(), shape };
+            let length = model::Length::Duration(Duration::from_secs(1));
+            crate::suite::marked_tier(&crate::suite::run_once(&*system, &task, length).unwrap())
+        };
+        let update = "UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 1;\n";
+        for clients in [1, 4] {
+            assert_eq!(of(update, Protocol::Prepared, clients), None, "{journal}, {clients} clients");
+        }
+        let fast = format!("PRAGMA synchronous = OFF;\n{update}");
+        let unsafe_tier = Some(DurabilityTier::Unsafe);
+        for protocol in [Protocol::Prepared, Protocol::Simple] {
+            assert_eq!(of(&fast, protocol, 1), unsafe_tier, "{journal}");
+        }
+        // The session ends as it began.
+        let back = format!("{fast}PRAGMA synchronous = FULL;\n");
+        assert_eq!(of(&back, Protocol::Simple, 1), Some(DurabilityTier::Delayed), "{journal}");
+        system.drop_all().unwrap();
+    }
 }
 
 /// Every durability row of this system, set and read back.
@@ -190,7 +230,7 @@ fn a_new_database_is_marked_without_a_journal() {
     let path = folder.path().join("x.db");
     let opened = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
     let traffic = host::sqlite_vfs::traffic(&path).unwrap();
-    assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
+    assert_eq!(traffic.of(FileKind::Journal), FileIo::default());
     assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }

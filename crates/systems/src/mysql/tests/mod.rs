@@ -9,6 +9,7 @@ mod server;
 mod silence;
 mod tls;
 mod tls_table;
+mod waits;
 
 #[path = "../../../../engine/tests/shared/releases.rs"]
 mod releases;

@@ -16,6 +16,7 @@ mod standby;
 mod tls;
 mod tls_table;
 mod together;
+mod waits;
 
 use std::sync::Arc;
 

@@ -1,0 +1,119 @@
+//! Whether a load's commits promised what the system's settings say: a script, a trigger or a function may change that within a
+//! session, or for a transaction alone, where no question sees it.
+
+use model::{DurabilityTier, Mark, MarkKind};
+
+use super::counted::{claimed_commits, seen_by_server};
+use super::{Countable, Program};
+use load::counters::Counters;
+use load::worker::LoadCounts;
+
+/// Share of the syncs that must be there. Where commits do not wait, they are few and far between.
+const LEAST_SYNCS: f64 = 0.8;
+/// Commits of each client below which nothing is concluded.
+const ENOUGH: f64 = 20.0;
+/// Records that a commit of rows leaves in the log: the rows', and its own. One of rows that are not logged leaves at most one.
+const RECORDS: f64 = 2.0;
+
+/// Commits, and the syncs of the log meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Uncovered {
+    commits: u64,
+    clients: u64,
+    syncs: f64,
+}
+
+/// Marks a run whose commits promised something else than the settings of the system.
+pub(super) fn mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+    by_sessions(counts).or_else(|| {
+        let Uncovered { commits, clients, syncs } = uncovered(program, counts, counters)?;
+        let detail = format!(
+            "{commits} commits of {clients} clients changed rows, and the log was synced {syncs} times: a script or a trigger has \
+             turned the wait for the log off"
+        );
+        Some(Mark { kind: MarkKind::DelayedCommits, detail })
+    })
+}
+
+/// Compares what the sessions' settings promised before the load with what they promise after it.
+fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
+    let sessions = counts.sessions.as_ref()?.as_ref().ok()?;
+    let (before, after): (DurabilityTier, DurabilityTier) = sessions.promise_before.zip(sessions.promise)?;
+    let detail = format!(
+        "the sessions' commits were {before} before the load and {after} after it: a script or a trigger has changed the setting"
+    );
+    (before != after).then(|| Mark { kind: MarkKind::of_commits(after), detail })
+}
+
+/// Finds commits that cannot each have waited for a sync of the log, of a system whose settings say that each does.
+///
+/// A sync covers at most one commit of each client, which waits for it. Others' commits and the system's own work only add
+/// syncs.
+pub(super) fn uncovered(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Uncovered> {
+    let clients = counts.connections.made.saturating_sub(counts.connections.made_again);
+    let is_told = counters.syncs_each_commit && clients > 0 && !matches!(program.countable(), Countable::No(_));
+    if !is_told {
+        return None;
+    }
+    // A pooler's sessions have yet to report.
+    let claimed = claimed_commits(program, counts) as f64;
+    if seen_by_server(counters).is_some_and(|(_, seen)| seen < claimed) {
+        return None;
+    }
+    let commits = counts.wrote.saturating_sub(counts.asked.rollbacks);
+    let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"))?;
+    let each = commits as f64 / clients as f64;
+    let are_logged = counters.get("log_records")? >= RECORDS * commits as f64;
+    (are_logged && each >= ENOUGH && syncs < LEAST_SYNCS * each).then_some(Uncovered { commits, clients, syncs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compile;
+    use super::*;
+    use load::lane::SessionCounts;
+    use load::stream::Asked;
+    use load::worker::Connections;
+
+    fn found(wrote: u64, clients: u64, (syncs, records): (f64, f64), script: &str) -> Option<MarkKind> {
+        let program = compile(script, &[]).unwrap();
+        let connections = Connections { made: clients, ..Connections::default() };
+        let asked = Asked { rollbacks: 100, ..Asked::default() };
+        let counts = LoadCounts { wrote, asked, connections, ..LoadCounts::default() };
+        let mut counters = Counters { syncs_each_commit: true, ..Counters::default() };
+        counters.set("log_syncs", "", syncs);
+        counters.set("log_records", "", records);
+        mark(&program, &counts, &counters).map(|mark| mark.kind)
+    }
+
+    #[test]
+    fn commits_that_no_sync_covers_are_found() {
+        let block = "BEGIN; INSERT INTO t VALUES (1); COMMIT;";
+        let delayed = Some(MarkKind::DelayedCommits);
+        assert_eq!(found(10_100, 1, (30.0, 30_000.0), block), delayed);
+        assert_eq!(found(10_100, 8, (30.0, 30_000.0), block), delayed);
+        // Group commit: a sync covers one commit of each client.
+        assert_eq!(found(10_100, 8, (1_250.0, 30_000.0), block), None);
+        assert_eq!(found(10_100, 1, (10_000.0, 30_000.0), block), None);
+        // Rows of temporary tables leave no record of their own.
+        assert_eq!(found(10_100, 1, (30.0, 10_100.0), block), None);
+        // Rolled back, or too few.
+        assert_eq!(found(100, 1, (0.0, 30_000.0), block), None);
+        assert_eq!(found(119, 1, (0.0, 30_000.0), block), None);
+        assert_eq!(found(10_100, 1, (30.0, 30_000.0), "BEGIN; SAVEPOINT a; ROLLBACK TO a; COMMIT;"), None);
+    }
+
+    #[test]
+    fn sessions_that_end_with_other_settings_are_found() {
+        use DurabilityTier::{Delayed, Durable, Unsafe};
+        let found = |promise_before, promise| {
+            let sessions = SessionCounts { promise_before, promise, ..SessionCounts::default() };
+            by_sessions(&LoadCounts { sessions: Some(Ok(sessions)), ..LoadCounts::default() }).map(|mark| mark.kind)
+        };
+        assert_eq!(found(Some(Durable), Some(Durable)), None);
+        assert_eq!(found(Some(Durable), Some(Delayed)), Some(MarkKind::DelayedCommits));
+        assert_eq!(found(Some(Durable), Some(Unsafe)), Some(MarkKind::UnsafeCommits));
+        assert_eq!(found(Some(Delayed), Some(Durable)), Some(MarkKind::DurableCommits));
+        assert_eq!(found(None, Some(Delayed)), None);
+    }
+}

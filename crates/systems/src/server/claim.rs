@@ -1,0 +1,35 @@
+//! Étalon's claim on what it makes on a server.
+
+use super::dialogue::{AskError, Client, WireProtocol};
+use crate::kept::Rivals;
+use load::error::Failure;
+
+/// Étalon's on its own tables, released on drop: two processes that load and drop the same tables would spoil each
+/// other's runs.
+pub(crate) trait Claim: Sized + Send + 'static {
+    type Protocol: WireProtocol;
+    type Endpoint;
+
+    /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
+    fn set_limits(client: &mut Client<Self::Protocol>)
+    -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
+
+    fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint, rivals: Rivals) -> Result<Self, Failure>;
+
+    /// Refuses another étalon that has claimed the same since [`Claim::take`].
+    fn check(_client: &mut Client<Self::Protocol>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Keeps a session of the claim's own from being ended for its silence, and takes over the claim that another system of this
+    /// process held, if the server does not know any more who did. `client` is the session that took it.
+    ///
+    /// # Errors
+    /// The claim is lost.
+    fn ping(&mut self, _client: &mut Client<Self::Protocol>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Before the session is closed.
+    fn release(_client: &mut Client<Self::Protocol>) {}
+}
