@@ -94,10 +94,14 @@ const SENTENCES: &[&str] = &[
     "Setting jobs output format",
     "Stopping Transaction Counter",
     "TEST COMPLETE",
+    // What the manual's own scripts print while they wait.
+    "Timer: ",
+    "Timestamp ",
     "Transaction Counter",
     "Type \"help\"",
     "Value ",
     "Vuser ",
+    "runtimer returned",
     "vudestroy success",
 ];
 /// The timings below it belong to the next result.

@@ -334,6 +334,17 @@ fn folders_are_systems_and_their_files_are_recognised() {
 }
 
 #[test]
+fn a_wide_table_in_a_folder_is_left_aside_and_named() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("r")).unwrap();
+    scene.write("r/a.txt", &pgbench(100.0)).write("r/raw.csv", "Worker,Latency (us)\n1,100\n2,120\n");
+    let imported = scene.etalon(&["import", "r", "-o", "s"]);
+    imported.says(0, &["1 run of 1 system: r"]);
+    assert!(imported.stderr.contains("1 file of no known format left aside: r/raw.csv"), "{}", imported.stderr);
+    scene.etalon(&["import", "r/raw.csv", "-o", "t"]).says(2, &["this is a wide table"]);
+}
+
+#[test]
 fn sides_without_a_common_case_are_told_apart_first() {
     let scene = Scene::new();
     scene.write("a.txt", &pgbench(100.0)).write("b.txt", &pgbench(100.0).replace("clients: 4", "clients: 8"));

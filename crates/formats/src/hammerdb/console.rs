@@ -92,10 +92,11 @@ impl Console {
             return true;
         }
         let Some(timing) = self.profile.last_mut() else { return true };
-        for pair in text.split('\t') {
-            let Some((name, value)) = pair.split_once(": ") else { continue };
-            let Some((figure, _)) = leading_number(value.trim()) else { continue };
-            match name.trim() {
+        // Tabs stand between them, or in a page what it made of these.
+        let mut words = text.split_whitespace();
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            let Some((figure, _)) = leading_number(value) else { continue };
+            match name.trim_end_matches(':') {
                 "CALLS" => timing.calls = figure,
                 name => drop(timing.figures.insert(format!("{}_ms", name.to_lowercase()), figure)),
             }

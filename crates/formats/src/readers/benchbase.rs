@@ -88,12 +88,22 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     result
 }
 
+/// The transaction of a table by the file's name, `RUN.results.TRANSACTION.csv`: the table does not tell it.
+fn transaction_of(source: &str) -> Option<&str> {
+    let name = source.rsplit(['/', '\\']).next()?;
+    let (_, rest) = name.split_once(".results.")?;
+    rest.strip_suffix(".csv").filter(|transaction| !transaction.is_empty())
+}
+
 /// One result of all windows: rates are means of windows, percentiles of windows are none of the run.
 fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     let mut lines = input.text.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
     let column = |name: &str| heading.iter().position(|known| *known == name);
-    let (rate, mean) = (column(THROUGHPUT), column("Average Latency (microseconds)"));
+    // BenchBase writes milliseconds; OLTP-Bench, which it comes from, microseconds.
+    let means = [("Average Latency (microseconds)", 1.0), ("Average Latency (millisecond)", 1e3)];
+    let mean = means.iter().find_map(|(name, us)| Some((column(name)?, *us)));
+    let rate = column(THROUGHPUT);
     let (mut windows, mut requests, mut waited) = (0_u32, 0.0, 0.0);
     for (number_of_line, line) in (2..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -103,14 +113,20 @@ fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
         };
         windows += 1;
         requests += rate;
-        waited += rate * field(mean).unwrap_or(f64::NAN);
+        let mean_us = mean.and_then(|(at, us)| Some(us * field(Some(at))?));
+        waited += rate * mean_us.unwrap_or(f64::NAN);
     }
     let mut figures = Figures::default();
     figures.failed(None, None, "results.csv does not tell what failed");
     figures.rate("throughput", "requests/s", Role::Primary, (windows > 0).then(|| requests / f64::from(windows)));
     figures.response("mean", (requests > 0.0).then(|| waited / requests));
     let mut result = ImportedResult::new(input.system, "benchbase windows");
-    result.keys.insert("window".to_owned(), Value::Text("the whole run".to_owned()));
+    // A run has a table of all requests, one of each transaction, and one of its samples, which is of all requests again.
+    let is_of_samples = column("Requests").is_some();
+    let window = if is_of_samples { "the whole run by its samples" } else { "the whole run" };
+    result.keys.insert("window".to_owned(), Value::Text(window.to_owned()));
+    let transaction = if is_of_samples { None } else { transaction_of(input.source) };
+    result.keys.extend(transaction.map(|name| ("transaction".to_owned(), Value::Text(name.to_owned()))));
     result.measurements = figures.measurements;
     result.notes.push(format!("of {windows} windows of time: their percentiles cannot be added"));
     Ok(result)

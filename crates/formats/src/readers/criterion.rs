@@ -13,6 +13,7 @@ pub const READER: Reader = Reader {
     about: "estimates.json of Criterion, and the lines of `cargo criterion --message-format=json`",
     recognises: |text| {
         is_json_with(text, &["mean", "median", "point_estimate", "standard_error"])
+            || is_json_with(text, &["Mean", "Median", "point_estimate", "standard_error"])
             || text.contains("\"reason\":\"benchmark-complete\"")
     },
     names: Names::File,
@@ -50,8 +51,12 @@ fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
     let from = parts.iter().rposition(|part| *part == "criterion").map_or(parts.len().saturating_sub(1), |at| at + 1);
     let name = parts.get(from..).unwrap_or_default().join("/");
     let system = if input.is_named { input.system } else { baseline };
-    let estimate = |of: &str| json.get(of)?.get("point_estimate").and_then(json_number);
-    Some(result(system, &name, estimate("mean"), estimate("median"), estimate("slope")))
+    // Up to version 0.3 the names are capitalised.
+    let estimate =
+        |names: [&str; 2]| names.iter().find_map(|name| json.get(*name)?.get("point_estimate").and_then(json_number));
+    let (mean, median, slope) =
+        (estimate(["mean", "Mean"]), estimate(["median", "Median"]), estimate(["slope", "Slope"]));
+    Some(result(system, &name, mean, median, slope))
 }
 
 fn message(json: &Json, system: &str) -> Option<ImportedResult> {

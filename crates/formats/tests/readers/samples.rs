@@ -103,6 +103,21 @@ pub const TPROC_H: &str = "HammerDB CLI v4.9\nVuser 1:Executing Query 5 (1 of 2)
     Vuser 1:query 12 completed in 12.5 seconds\nVuser 1:Completed 1 query set(s) in 32 seconds\n\
     Vuser 1:Geometric mean of query times returning rows (2) is 15.40292\nVuser 1:FINISHED SUCCESS\nALL VIRTUAL USERS COMPLETE\n";
 
+pub const TPROC_C: &str = "HammerDB CLI v4.12\nVuser 1:RUNNING\nTimestamp 1 @ Fri Jan 18 12:15:37 MST 2026\n\
+    Timer: 1 minutes elapsed\nVuser 1:Beginning rampup time of 2 minutes\nVuser 2:RUNNING\n\
+    Vuser 2:Processing 10000000 transactions with output suppressed...\nVuser 1:Rampup 1 minutes complete ...\n\
+    Vuser 1:Rampup complete, Taking start Transaction Count.\nVuser 1:Timing test period of 5 in minutes\n\
+    Vuser 1:1  ...,\nVuser 1:Test complete, Taking end Transaction Count.\nVuser 1:1 Active Virtual Users configured\n\
+    Vuser 1:TEST RESULT : System achieved 51234 NOPM from 117500 PostgreSQL TPM\n\
+    Vuser 1:Gathering timing data from Active Virtual Users...\nHammerdb Time Profile Report @ now\n\
+    +-+-+-+-+-+-+-+-+\n>>>>> VIRTUAL USER 2 : ELAPSED TIME : 120522ms\n>>>>> PROC: NEWORD\n\
+    CALLS: 9\tMIN: 1.0ms\tAVG: 2.0ms\tMAX: 3.0ms\tTOTAL: 18.0ms\nP99: 3.0ms\tP95: 3.0ms\tP50: 2.0ms\tSD: 0.5ms\tRATIO: 50.0%\n\
+    >>>>> SUMMARY OF 2 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 127146ms\n>>>>> PROC: NEWORD\n\
+    CALLS: 3427\tMIN: 1.730ms\tAVG: 36.332ms\tMAX: 1220.165ms\tTOTAL: 124508.229ms\n\
+    P99: 210.118ms\tP95: 104.921ms\tP50: 19.126ms\tSD: 49.6ms\tRATIO: 48.9%\n\
+    Vuser 1:FINISHED SUCCESS\nVuser 2:FINISHED SUCCESS\nALL VIRTUAL USERS COMPLETE\n\
+    runtimer returned after 60 seconds\n";
+
 pub const WIDE: &str = "Threads,TPS,Latency (ms),engine\n8,\"1,200.5\",3.1,a\n8,1300,n/a,b\n";
 
 pub const PGBENCH: &str = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\nnumber of clients: 1\nnumber of threads: 1\n\
@@ -110,6 +125,12 @@ pub const PGBENCH: &str = "transaction type: <builtin: select only>\nscaling fac
 
 pub const SYSBENCH: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\nNumber of threads: 4\n\nPrime numbers limit: 10000\n\nThreads started!\n\n\
     CPU speed:\n    events per second:  1000.00\n\nGeneral statistics:\n    total time:                          10.0000s\n    total number of events:              10000\n";
+
+pub const FIO: &str = include_str!("../data/fio/plus.json");
+
+pub const FIO_TEXT: &str = include_str!("../data/fio/text.txt");
+
+pub const TIDY: &str = "system,clients,metric,unit,value\na,1,throughput,tx/s,10\nb,1,throughput,tx/s,12\n";
 
 /// Samples of the readers of text, by name.
 pub fn samples() -> Vec<(&'static str, String)> {
@@ -127,13 +148,14 @@ pub fn samples() -> Vec<(&'static str, String)> {
         sample("diskspd", DISKSPD),
         sample("diskspd", DISKSPD_XML),
         sample("hammerdb", TPROC_H),
-        sample("fio", include_str!("../data/fio/text.txt")),
-        sample("fio", include_str!("../data/fio/plus.json")),
+        sample("hammerdb", TPROC_C),
+        sample("fio", FIO_TEXT),
+        sample("fio", FIO),
         sample("wide", WIDE),
         sample("pgbench", PGBENCH),
         sample("sysbench", SYSBENCH),
         sample("criterion", CRITERION),
         sample("sqlio", SQLIO),
-        sample("tidy", "system,clients,metric,unit,value\na,1,throughput,tx/s,10\nb,1,throughput,tx/s,12\n"),
+        sample("tidy", TIDY),
     ]
 }

@@ -195,6 +195,11 @@ impl<'a> Reading<'a> {
             }
             Err(error) => return Err(error),
         };
+        if !is_explicit && self.only.is_none() && self.options.mappings.is_empty() && is_only_wide(&text) {
+            // Raw data next to results: its columns are not named.
+            self.unknown.push(source);
+            return Ok(());
+        }
         let asked = Text {
             text: output::without_seal(&text),
             source: &source,
@@ -258,6 +263,12 @@ impl<'a> Reading<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether no reader recognises a text but that of tables whose columns have to be named.
+fn is_only_wide(text: &str) -> bool {
+    let readers = reader::of_text(text);
+    !readers.is_empty() && readers.iter().all(|reader| **reader == formats::tidy::wide::READER)
 }
 
 const HOW_TO_NAME: &str = "`etalon import --help` lists the formats; `--format NAME` says which it is";
