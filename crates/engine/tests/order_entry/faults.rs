@@ -40,7 +40,12 @@ const fn left_out(what: &'static str, ask: Ask, said: &'static str) -> Fault {
 }
 
 /// Faults of which the terminals, and the tables among themselves, say nothing: what was entered does not come to the rows.
-static FAULTS_OF_CLAIMS: [Fault; 22] = [
+static FAULTS_OF_CLAIMS: [Fault; 23] = [
+    written(
+        "a note of a payment that meets no customer",
+        |texts| change(texts, "SET c_data = :c_data WHERE", "SET c_data = :c_data WHERE :c_w < 0 AND"),
+        "rows that were changed",
+    ),
     written(
         "a payment to a customer of another warehouse that is made at home",
         |texts| change(texts, ":c_w", ":w"),

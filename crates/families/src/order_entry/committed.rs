@@ -32,7 +32,8 @@ pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Res
     }
 }
 
-const ENTERED: [(Kind, Count); 5] = [
+/// The kinds of transactions, and what is counted of each.
+pub const ENTERED: [(Kind, Count); 5] = [
     (Kind::NewOrder, Count::NewOrders),
     (Kind::Payment, Count::Payments),
     (Kind::OrderStatus, Count::OrderStatuses),

@@ -7,6 +7,7 @@
 
 mod audit;
 mod calls;
+mod changed;
 mod claims;
 mod committed;
 mod conditions;
@@ -285,6 +286,10 @@ impl Native for OrderEntry {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
         committed::refuse_other_mix(&audit, counts, self.mix)?;
+        // A call tells nothing of the rows that its procedure changes.
+        if let (Calls::Statements, Some(cause)) = (self.calls, changed::fault(&audit, &counts.kinds, self.terminals)) {
+            return Err(untrusted(cause));
+        }
         Ok(audit.mark().into_iter().collect())
     }
 
