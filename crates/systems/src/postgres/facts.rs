@@ -119,9 +119,13 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(asked)?;
-    if tables == Tables::None {
-        facts.identity("database.unlogged_tables", unlogged.clone());
-        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(asked)?);
+    match tables {
+        Tables::None => {
+            facts.identity("database.unlogged_tables", unlogged.clone());
+            facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(asked)?);
+        }
+        // None before they are made. Étalon makes them logged, and an event trigger may change that.
+        Tables::Own => facts.instance("unlogged_tables", unlogged.clone()),
     }
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
