@@ -314,6 +314,9 @@ pub struct CompareArgs {
     /// Show every run's value
     #[arg(long, alias = "trials")]
     pub runs: bool,
+    /// Show every row, also of an import that takes more than 60 lines
+    #[arg(long)]
+    pub all: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,

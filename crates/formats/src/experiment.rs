@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
+pub use model::UNKNOWN;
 use model::facts::{ENDED, IMPORT_NOTES, IMPORT_SOURCE, IMPORT_TOOL};
 use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
@@ -23,8 +24,6 @@ pub const PAIRING: &str = "imported.repetitions";
 pub const ROUNDS: &str = "rounds";
 /// Fact of a system whose runs all were of one experiment of étalon's: what its table calls it.
 pub const OF_EXPERIMENT: &str = "imported.experiment";
-/// Value of a key that this result lacks and others of its benchmark have.
-pub const UNKNOWN: &str = "unknown";
 
 const MARGIN: f64 = 0.03;
 const LEVEL: f64 = 0.95;

@@ -1,8 +1,17 @@
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use crate::value::Point;
+
+/// Value of a key that an imported result lacks and others of its benchmark have.
+pub const UNKNOWN: &str = "unknown";
+
+/// Writes keys as `clients=4, scale=10`. A key whose value is [`UNKNOWN`] tells nothing and is left out, unless all are.
+pub fn keys_text<'a>(keys: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let all: Vec<(&str, String)> = keys.into_iter().collect();
+    let is_any_known = all.iter().any(|(_, value)| value != UNKNOWN);
+    let shown = all.iter().filter(|(_, value)| !is_any_known || value != UNKNOWN);
+    shown.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+}
 
 /// The index in [`crate::Plan::cases`] is the case's identity in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,13 +29,9 @@ impl Case {
     }
 
     pub fn label(&self, varying: &[String]) -> String {
-        let mut text = self.benchmark.clone();
-        for key in varying {
-            if let Some(value) = self.point.get(key) {
-                let _ = write!(text, ", {key}={value}");
-            }
-        }
-        let _ = write!(text, " @ {}", self.system);
-        text
+        let keys = varying.iter().filter_map(|key| Some((key.as_str(), self.point.get(key)?.to_string())));
+        let keys = keys_text(keys);
+        let separator = if keys.is_empty() { "" } else { ", " };
+        format!("{}{separator}{keys} @ {}", self.benchmark, self.system)
     }
 }

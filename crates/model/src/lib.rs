@@ -24,7 +24,7 @@ pub mod share;
 mod tail;
 pub mod value;
 
-pub use case::Case;
+pub use case::{Case, UNKNOWN, keys_text};
 pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, no_idle_keys};
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};

@@ -1,5 +1,5 @@
 use report::barrel::Runs as Split;
-use report::text::Runs;
+use report::text::{Rows, Runs};
 
 use super::report::{options, print_set, published, set_of};
 use crate::args::CompareArgs;
@@ -7,6 +7,9 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::results::{open, split};
+
+/// Lines of the comparison of an import.
+const IMPORT_LINES: usize = 60;
 
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     let (stores, systems) = split(&args.store, &args.others)?;
@@ -23,7 +26,10 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         printer.out(&report::markdown::render(evidence, &set_of(evidence, &options)?));
     } else {
         let runs = if args.runs { Runs::Listed } else { Runs::Hidden };
-        print_set(evidence, &options, runs, printer)?;
+        // What an experiment of one's own has was planned; how many cases a folder has is seen only now.
+        let is_fitted = evidence.is_import() && !args.all && !args.runs;
+        let rows = if is_fitted { Rows::Fit(IMPORT_LINES) } else { Rows::All };
+        print_set(evidence, &options, (runs, rows), printer)?;
     }
     Ok(Exit::Done)
 }

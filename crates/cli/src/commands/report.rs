@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::share::{ShareError, ShareRange};
 use report::barrel::Runs as Split;
-use report::text::{Runs, Style, TextOptions};
+use report::text::{Rows, Runs, Style, TextOptions};
 use report::views::Family;
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing, SeriesSource};
 use store::Store;
@@ -68,7 +68,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     let report = output::write_unnamed(&path.with_extension("html"), html.as_bytes(), Consent::OwnOnly);
     match published(&evidence, &store, format, called, Split::Together, printer)? {
         Some(text) => printer.out(&text),
-        None => print_set(&evidence, &options, Runs::Hidden, printer)?,
+        None => print_set(&evidence, &options, (Runs::Hidden, Rows::All), printer)?,
     }
     printer.note(&format!("\nstore:  {}", path.display()));
     let report = report.map_err(|error| CliError {
@@ -124,7 +124,12 @@ fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
 }
 
 /// As text, or JSON if asked for.
-pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Printer) -> Result<(), CliError> {
+pub fn print_set(
+    evidence: &Evidence,
+    options: &Options,
+    (runs, rows): (Runs, Rows),
+    printer: Printer,
+) -> Result<(), CliError> {
     let set = set_of(evidence, options)?;
     if printer.json {
         let document = report::json::document(evidence, &set);
@@ -134,7 +139,7 @@ pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Pr
         return Ok(());
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
-    let text = TextOptions { width: printer.width(), style, runs, ..TextOptions::default() };
+    let text = TextOptions { width: printer.width(), style, runs, rows, ..TextOptions::default() };
     printer.out_coloured(&report::text::render(&set, &text));
     Ok(())
 }

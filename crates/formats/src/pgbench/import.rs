@@ -534,6 +534,12 @@ fn remarks(run: &PgbenchSummary) -> Vec<String> {
     remarks
 }
 
+/// How long a run took: what was asked for (`-T`), or its transactions by their rate (`-t`).
+fn length_s(run: &PgbenchSummary) -> Option<f64> {
+    let by_rate = || Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?);
+    run.duration_s.map(|seconds| seconds as f64).or_else(by_rate)
+}
+
 fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let script = run.script.as_deref().map_or(BENCHMARK, script_name).to_owned();
     let failure = failure(run);
@@ -551,7 +557,7 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
         return result;
     }
     result.notes = remarks(run);
-    result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
+    result.elapsed_s = length_s(run);
     let rate = rate_of_summary(run, &mut result);
     result.measurements.push(throughput(rate, "no tps was printed"));
     let share = failed_share(run);

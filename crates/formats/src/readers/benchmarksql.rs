@@ -20,6 +20,8 @@ struct Run {
     keys: Point,
     nopm: Option<f64>,
     tpm: Option<f64>,
+    /// 0 if the transactions of a terminal are limited instead.
+    minutes: Option<f64>,
 }
 
 /// Properties that change what is measured.
@@ -93,6 +95,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             "Measured tpmTOTAL" => run.tpm = leading(value),
             // The last line of a run.
             "Transaction Count" => imported.results.extend(result(std::mem::take(&mut run), input.system)),
+            "runMins" => run.minutes = leading(value),
             _ if KEYS.contains(&name) => put(&mut run.keys, name, Some(plain(value))),
             _ if OTHERS.contains(&name) || name.starts_with("executeTime[") => {}
             _ => strange(number, line, &mut not_understood),
@@ -110,6 +113,7 @@ fn result(run: Run, system: &str) -> Option<ImportedResult> {
     figures.rate("nopm", "orders/min", Role::Primary, run.nopm);
     figures.rate("tpm", "tx/min", Role::Secondary, run.tpm);
     let mut result = ImportedResult::new(system, "tpcc");
+    result.elapsed_s = run.minutes.filter(|minutes| *minutes > 0.0).map(|minutes| 60.0 * minutes);
     result.keys = run.keys;
     result.keys.insert("tool".to_owned(), Value::Text("BenchmarkSQL".to_owned()));
     result.measurements = figures.measurements;

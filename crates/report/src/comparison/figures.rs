@@ -29,8 +29,8 @@ pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, ru
             .lookup
             .varying(&case.benchmark)
             .iter()
-            .filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
-        let label = keys.collect::<Vec<_>>().join(", ");
+            .filter_map(|key| Some((key.as_str(), case.point.get(key)?.to_string())));
+        let label = model::keys_text(keys);
         let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
         let mut marks = judging::marks(&index.lookup, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {

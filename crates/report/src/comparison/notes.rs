@@ -1,5 +1,6 @@
 //! Notes on all rows of a set.
 
+mod lengths;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,7 @@ pub fn notes(
         );
     }
     sources::notes(evidence).into_iter().for_each(|text| add(NoteKind::Source, text));
+    lengths::notes(evidence, tables).into_iter().for_each(|text| add(NoteKind::Lengths, text));
     for (benchmark, promise) in promises(evidence) {
         add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
     }

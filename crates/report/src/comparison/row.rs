@@ -454,7 +454,7 @@ impl Comparison {
 
     /// `clients=4, scale=10`; empty for a table's only case.
     pub fn case_label(&self) -> String {
-        self.label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+        model::keys_text(self.label.iter().map(|(key, value)| (key.as_str(), value.clone())))
     }
 
     pub fn side(&self, letter: SideLetter) -> &Side {

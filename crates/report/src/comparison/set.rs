@@ -236,6 +236,8 @@ pub struct DroppedRun {
 pub enum NoteKind {
     /// The files that an imported side came from.
     Source,
+    /// Imported sides ran unlike long.
+    Lengths,
     /// What the loads had to keep.
     Promise,
     /// The figures are of a debug build.
@@ -289,6 +291,7 @@ impl NoteKind {
         match self {
             NoteKind::DebugBuild => "debug-build",
             NoteKind::Source => "source",
+            NoteKind::Lengths => "lengths",
             NoteKind::Promise => "promise",
             NoteKind::Apart => "apart",
             NoteKind::Differs => "differs",

@@ -5,14 +5,15 @@ use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script};
 use crate::words::{RowNotes, arrow, estimator_words, metric_name};
 
-pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
+/// Some figures of a set.
+pub fn render<'f>(set: &ComparisonSet, figures: impl IntoIterator<Item = &'f Figure>, options: &TextOptions) -> String {
     use Align::{Left, Right};
     let mut grid = Grid::new(vec![Left, Left, Right, Right, Right, Right, Left]);
     let head = ["", "", "figure", "", "lowest", "highest", ""].map(GridCell::new);
     grid.push(GridLine::Cells(head.to_vec()));
     let mut notes = RowNotes::default();
     let mut group = String::new();
-    for one in &set.figures {
+    for one in figures {
         let title = [one.benchmark.as_str(), one.label.as_str()].join(", ");
         let title = title.trim_end_matches(", ").to_owned();
         if title != group {

@@ -3,6 +3,7 @@
 //! Above it the differences between the sides, below it legend and footnotes. Nothing is told by colour alone.
 
 mod figures;
+mod fit;
 mod grid;
 mod remedies;
 mod table;
@@ -13,7 +14,7 @@ pub(crate) use remedies::rows as rows_of_remedy;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Table};
+use crate::comparison::{ComparisonSet, DroppedRun, KNEE_SHARE, NoteKind, Table};
 use crate::number::{Script, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
 use crate::views::{View, curves, hosts, overview};
@@ -30,19 +31,29 @@ pub enum Runs {
     Listed,
 }
 
+/// How many rows are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    #[default]
+    All,
+    /// All of them if the text has at most so many lines; else the cases that differ most, and counts of the rest.
+    Fit(usize),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
     /// At least 80.
     pub width: usize,
     pub style: Style,
     pub runs: Runs,
+    pub rows: Rows,
     /// Maximum named above a table.
     pub differences: usize,
 }
 
 impl Default for TextOptions {
     fn default() -> TextOptions {
-        TextOptions { width: 80, style: Style::Plain, runs: Runs::Hidden, differences: 6 }
+        TextOptions { width: 80, style: Style::Plain, runs: Runs::Hidden, rows: Rows::All, differences: 6 }
     }
 }
 
@@ -56,12 +67,26 @@ const LONGEST_VALUE: usize = 40;
 /// The answer, what was compared, tables, notes and legend.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
+    let text = whole(set, &TextOptions { rows: Rows::All, ..options });
+    match options.rows {
+        Rows::Fit(lines) if text.lines().count() > lines => fit::render(set, &options, lines),
+        Rows::All | Rows::Fit(_) => text,
+    }
+}
+
+/// The answer, and what was compared.
+fn head(set: &ComparisonSet, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
     let answer = wrapped(&clean(&set.answer), options.width, 0);
     let mut out: String = answer.lines().map(|line| options.style.paint(bold, line) + "\n").collect();
     out.push('\n');
     let compared = set.compared.iter().map(|line| clean(&clipped(line, LONGEST_COMPARED)));
     compared.for_each(|line| out.push_str(&wrapped(&line, options.width, 3)));
+    out
+}
+
+fn whole(set: &ComparisonSet, options: &TextOptions) -> String {
+    let mut out = head(set, options);
     for note in &set.notes {
         // Table and notes report missing runs.
         if note.kind != NoteKind::Incomplete {
@@ -76,14 +101,14 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     for (at, table) in set.tables.iter().enumerate() {
         out.push('\n');
         let is_known = set.tables[..at].iter().any(|before| (&before.a, &before.b) == (&table.a, &table.b));
-        let differs = differences(table, &options).filter(|_| !is_known);
-        out.push_str(&above(table, set, differs, &options));
-        out.push_str(&table::render(table, set, &options));
+        let differs = differences(table, options).filter(|_| !is_known);
+        out.push_str(&above(table, set, differs, options));
+        out.push_str(&table::render(table, set, options));
     }
-    out.push_str(&remedies::render(set, options.width));
+    out.push_str(&remedies::render(set, &set.remedies, options.width));
     if !set.figures.is_empty() {
         out.push('\n');
-        out.push_str(&figures::render(set, &options));
+        out.push_str(&figures::render(set, &set.figures, options));
     }
     out.push_str(&disk(set, options.width));
     if !set.hosts.is_empty() {
@@ -96,7 +121,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
         out.push('\n');
         out.push_str(&legend(set, options.width));
     }
-    out.push_str(&dropped(set, options.width));
+    out.push_str(&dropped(set, &set.dropped_by_reason(), options.width));
     out
 }
 
@@ -128,7 +153,7 @@ fn above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &
         out = out.replacen(&title, &options.style.paint(bold, &title), 1);
     }
     let lines = [
-        fixed_keys(table, options.width),
+        fixed_keys(table, options),
         differs,
         exploring(set, &table.rows, Script::Plain),
         reason_of_all(&table.rows).map(|reason| format!("no verdicts: {}", clean(&reason))),
@@ -137,21 +162,27 @@ fn above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &
     out
 }
 
-/// `all rows: clients=16, scale=10`, as many as a line holds.
-fn fixed_keys(table: &Table, width: usize) -> Option<String> {
+/// Begins what is so of every row of a table.
+fn every_row(options: &TextOptions) -> &'static str {
+    if options.rows == Rows::All { "all rows" } else { "these rows" }
+}
+
+/// `all rows: clients=16, scale=10`, as many as a line holds. A key that is not known in any of them tells nothing.
+fn fixed_keys(table: &Table, options: &TextOptions) -> Option<String> {
     let first = table.rows.first()?;
+    let is_known = |value: &model::Value| !matches!(value, model::Value::Text(text) if text == model::UNKNOWN);
     let shared: Vec<String> = first
         .case
         .iter()
-        .filter(|(key, value)| table.rows.iter().all(|row| row.case.get(*key) == Some(value)))
+        .filter(|(key, value)| is_known(value) && table.rows.iter().all(|row| row.case.get(*key) == Some(value)))
         .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();
     let line = |keys: usize| {
         let rest = shared.len() - keys;
         let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
-        format!("all rows: {}{more}", shared[..keys].join(", "))
+        format!("{}: {}{more}", every_row(options), shared[..keys].join(", "))
     };
-    let fits = |keys: &usize| line(*keys).width() <= width;
+    let fits = |keys: &usize| line(*keys).width() <= options.width;
     (!shared.is_empty()).then(|| line((1..=shared.len()).rev().find(fits).unwrap_or(1)))
 }
 
@@ -205,18 +236,19 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
     wrapped(&text, width, 0)
 }
 
-fn dropped(set: &ComparisonSet, width: usize) -> String {
+/// Each reason with its first run.
+fn dropped(set: &ComparisonSet, reasons: &[(&DroppedRun, usize)], width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();
     }
     let mut out = format!("\n{}:\n", set.dropped_heading());
-    for (run, more) in set.dropped_by_reason() {
+    for (run, more) in reasons {
         let repeated = match (run.repeated, run.was_measured) {
             (_, true) => " when repeated, measured before",
             (true, false) => ", measured when repeated",
             (false, false) => "",
         };
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let more = if *more > 0 { format!(", and {more} more") } else { String::new() };
         let line = format!(
             "  round {}, {}{more}: {}{repeated}: {}",
             run.round + 1,

@@ -1,18 +1,17 @@
 //! What would help rows without a verdict, below the tables.
 
 use super::{clean, wrapped};
-use crate::comparison::ComparisonSet;
+use crate::comparison::{ComparisonSet, RemedyLine};
 
 /// Longer lists of rows are counted.
 const MOST_NAMED: usize = 2;
 
 /// A command has a line of its own, however long: it can be copied.
-pub(super) fn render(set: &ComparisonSet, width: usize) -> String {
-    if set.remedies.is_empty() {
+pub(super) fn render(set: &ComparisonSet, lines: &[RemedyLine], width: usize) -> String {
+    if lines.is_empty() {
         return String::new();
     }
     let mut out = String::from("\nwhat would help:\n");
-    let lines = &set.remedies;
     for (index, line) in lines.iter().enumerate() {
         let text = format!("{}: {}.", rows(&line.rows, set), line.text);
         out.push_str(&format!("  {}", wrapped(&clean(&text), width.saturating_sub(2), 4)));

@@ -5,7 +5,7 @@ use stats::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::{Runs, TextOptions};
+use super::{Runs, TextOptions, every_row};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, half, percent};
 use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit};
@@ -34,7 +34,7 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Stri
     let mut beside = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
     let grid = beside.find(|grid| grid.width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
     let mut text = grid.render(options.style);
-    let of_all = notes.of_all().iter().map(|note| format!("all rows: {}", clean(note)));
+    let of_all = notes.of_all().iter().map(|note| format!("{}: {}", every_row(options), clean(note)));
     text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
     text + &render_notes(&notes, options.width)
 }

@@ -1,5 +1,9 @@
 //! Three systems and more: a column each, beside the pairs that are judged.
 
+use std::collections::BTreeSet;
+
+use unicode_width::UnicodeWidthStr;
+
 use super::{Column, Entry, Form, Look, Table, View};
 use crate::comparison::{Comparison, ComparisonSet, Side, Table as Pair};
 use crate::number::RowUnit;
@@ -17,12 +21,14 @@ const BEST: &str = "* the best figure of its row; whether it differs from the ot
 
 /// A table for each group of pairs with the same title; none of a single pair.
 pub fn tables(set: &ComparisonSet) -> Vec<View> {
-    if set.apart.is_some() {
-        // None of them is the best.
-        return Vec::new();
-    }
+    // Of what was measured apart none is the best.
+    if set.apart.is_some() { Vec::new() } else { tables_of(&set.tables) }
+}
+
+/// The same of some rows.
+pub fn tables_of(pairs: &[Pair]) -> Vec<View> {
     let mut groups: Vec<Vec<&Pair>> = Vec::new();
-    for pair in &set.tables {
+    for pair in pairs {
         match groups.iter_mut().find(|group| (&group[0].title, &group[0].a) == (&pair.title, &pair.a)) {
             Some(group) => group.push(pair),
             None => groups.push(vec![pair]),
@@ -44,11 +50,19 @@ fn table(pairs: &[&Pair]) -> Table {
     let first = &pairs[0].rows[0];
     let is_one_metric = !first.label.is_empty() && pairs[0].rows.iter().all(|row| row.metric.id == first.metric.id);
     let of_metric = if is_one_metric { format!(", {}", metric_name(&first.metric.id)) } else { String::new() };
+    // A pair lacks a row that only its systems have nothing of.
+    let mut rows: Vec<&Comparison> = Vec::new();
+    let mut known = BTreeSet::new();
+    for row in pairs.iter().flat_map(|pair| &pair.rows) {
+        if known.insert((&row.label, &row.metric.id)) {
+            rows.push(row);
+        }
+    }
     let sides = std::iter::once(pairs[0].a.as_str()).chain(pairs.iter().map(|pair| pair.b.as_str()));
     Table {
         title: format!("{}{of_metric}: all side by side", table_title(pairs[0])),
         columns: std::iter::once(Column::words("")).chain(sides.map(name)).collect(),
-        rows: pairs[0].rows.iter().map(|row| line(row, pairs, is_one_metric)).collect(),
+        rows: rows.into_iter().map(|row| line(row, pairs, is_one_metric)).collect(),
         look: Look::Close,
         ..Table::default()
     }
@@ -76,7 +90,41 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
     };
     let of_unit = format!("{} {}", unit.name(), arrow(row.metric.direction));
     let metric = if is_one_metric { String::new() } else { metric_name(&row.metric.id) };
-    let parts = [row.case_label(), metric, of_unit.trim().to_owned()];
-    let named: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    std::iter::once(Entry::text(clipped(&named.join(", "), LONGEST_ROW))).chain(sides.iter().map(entry)).collect()
+    let is_known = |(_, value): &&(String, String)| value != model::UNKNOWN;
+    let keys = row.label.iter().filter(is_known).map(|(key, value)| format!("{key}={value}"));
+    let parts = keys.chain([metric, of_unit.trim().to_owned()]).filter(|part| !part.is_empty()).collect();
+    std::iter::once(Entry::text(fit_parts(parts, LONGEST_ROW))).chain(sides.iter().map(entry)).collect()
+}
+
+/// Letters that a part keeps.
+const SHORTEST_PART: usize = 12;
+
+/// Joins parts of a name. Until it fits, the longest one loses the name of its key, then letters: what tells rows apart may be
+/// at the end.
+fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
+    loop {
+        let whole = parts.join(", ");
+        let longest = parts.iter_mut().max_by_key(|part| part.width());
+        let Some(part) = longest.filter(|part| whole.width() > width && part.width() > SHORTEST_PART) else {
+            return clipped(&whole, width);
+        };
+        *part = match part.split_once('=') {
+            Some((_, value)) if !value.is_empty() => value.to_owned(),
+            _ => clipped(part, part.width() - 1),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_a_piece_of_each_of_its_parts() {
+        let fitted = |texts: &[&str], width| fit_parts(texts.iter().map(|text| (*text).to_owned()).collect(), width);
+        let long = ["statements=14 read, 4 write, 2 other", "threads=128", "response p95", "ms ↓"];
+        assert_eq!(fitted(&long, 52), "14 read, 4 write, …, threads=128, response p95, ms ↓");
+        assert_eq!(fitted(&long, 40), "14 read, 4 …, threads=128, response p95…");
+        assert_eq!(fitted(&["threads=4", "ms ↓"], 40), "threads=4, ms ↓");
+    }
 }

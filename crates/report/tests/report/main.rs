@@ -13,6 +13,7 @@ mod disk;
 mod disturbance;
 mod evidence;
 mod failures;
+mod fit;
 mod gate;
 #[path = "../shared/golden.rs"]
 mod golden;

@@ -1,0 +1,93 @@
+//! Imported sides whose runs lasted unlike long.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::RunState;
+
+use crate::comparison::projection::KEY_SYSTEM;
+use crate::comparison::set::Table;
+use crate::evidence::Evidence;
+
+/// Lengths that differ by no more than this factor count as one.
+const ALIKE: f64 = 1.1;
+
+/// The shortest and the longest, in seconds.
+#[derive(Clone, Copy)]
+struct Lengths {
+    least: f64,
+    most: f64,
+}
+
+impl Lengths {
+    fn of(seconds: f64) -> Lengths {
+        Lengths { least: seconds, most: seconds }
+    }
+
+    fn and(self, other: Lengths) -> Lengths {
+        Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    /// Tells whether no run of one side lasted as long as any of the other.
+    fn differ(self, other: Lengths) -> bool {
+        self.least > ALIKE * other.most || other.least > ALIKE * self.most
+    }
+
+    /// `60 s`, `2 to 60 s`.
+    fn text(self) -> String {
+        let number = |seconds: f64| if seconds < 9.95 { format!("{seconds:.1}") } else { format!("{seconds:.0}") };
+        let (least, most) = (number(self.least), number(self.most));
+        let [least, most] = [least, most].map(|text| text.strip_suffix(".0").map_or(text.clone(), str::to_owned));
+        if least == most { format!("{least} s") } else { format!("{least} to {most} s") }
+    }
+}
+
+/// A sentence for each benchmark of a pair of imported systems of which a case ran longer on one side. Only times that the
+/// sources tell are known.
+pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
+    let mut of_cases: BTreeMap<u32, Lengths> = BTreeMap::new();
+    let is_timed = |run: &&store::StoredRun| {
+        run.state == RunState::Measured && run.elapsed_s > 0.0 && evidence.is_imported(run.planned.case)
+    };
+    for run in evidence.runs.iter().filter(is_timed) {
+        let own = Lengths::of(run.elapsed_s);
+        of_cases.entry(run.planned.case).and_modify(|known| *known = known.and(own)).or_insert(own);
+    }
+    let mut systems: BTreeMap<&str, Cases<'_>> = BTreeMap::new();
+    for (index, case) in (0..).zip(&evidence.cases) {
+        if let Some(lengths) = of_cases.get(&index) {
+            let name = (case.benchmark.as_str(), point_text(&case.point));
+            systems.entry(&case.system).or_default().insert(name, *lengths);
+        }
+    }
+    let of_systems = tables.iter().filter(|table| table.compared == KEY_SYSTEM);
+    let pairs: BTreeSet<(&str, &str)> = of_systems.map(|table| (table.a.as_str(), table.b.as_str())).collect();
+    let mut notes = Vec::new();
+    for (a, b) in pairs {
+        let (Some(of_a), Some(of_b)) = (systems.get(a), systems.get(b)) else { continue };
+        for (benchmark, [on_a, on_b]) in unlike(of_a, of_b) {
+            let (on_a, on_b) = (on_a.text(), on_b.text());
+            notes.push(format!(
+                "{benchmark} ran for {on_a} on {a} and for {on_b} on {b}: short runs hold more of the beginning"
+            ));
+        }
+    }
+    notes
+}
+
+/// By benchmark and point.
+type Cases<'a> = BTreeMap<(&'a str, String), Lengths>;
+
+/// The lengths of the cases of each benchmark that ran longer on one side.
+fn unlike<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [Lengths; 2]> {
+    let mut found: BTreeMap<&str, [Lengths; 2]> = BTreeMap::new();
+    for (case, a) in of_a {
+        let Some(b) = of_b.get(case).filter(|b| a.differ(**b)) else { continue };
+        let both = found.entry(case.0).or_insert([*a, *b]);
+        *both = [both[0].and(*a), both[1].and(*b)];
+    }
+    found
+}
+
+fn point_text(point: &model::Point) -> String {
+    point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
+}

@@ -1,0 +1,262 @@
+//! A comparison of many cases in a screen or two: the cases that differ most, and how the rest came out.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Direction;
+use stats::Verdict;
+
+use super::{Rows, TextOptions, above, clean, clipped, differences, dropped, figures, head, legend, remedies, table};
+use super::{render_views, wrapped};
+use crate::comparison::{Comparison, ComparisonSet, Figure, Note, NoteKind, Outcome, Table};
+use crate::number::count;
+use crate::views::overview;
+use crate::words::{has_pairs, table_title, verdict_words};
+
+/// Cases that are shown where there is room.
+const MOST_CASES: usize = 40;
+/// Notes of a kind, remedies and reasons of dropped runs that are shown.
+const MOST_ALIKE: usize = 2;
+/// Tables or pairs of which a line tells how their rows came out.
+const MOST_COUNTS: usize = 6;
+/// Letters of a note.
+const LONGEST_NOTE: usize = 200;
+
+/// As many cases as fit into so many lines, at least one.
+pub(super) fn render(set: &ComparisonSet, options: &TextOptions, lines: usize) -> String {
+    let options = TextOptions { rows: Rows::Fit(lines), ..*options };
+    let ranked = ranked(set);
+    let some = |cases: usize| part(set, &options, &ranked[..cases.min(ranked.len())], cases);
+    // The fewest cases that are too many: more cases never take fewer lines.
+    let (mut shown, mut too_many) = (1, MOST_CASES + 1);
+    while shown + 1 < too_many {
+        let middle = usize::midpoint(shown, too_many);
+        if some(middle).lines().count() <= lines {
+            shown = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    some(shown)
+}
+
+/// A case of a benchmark: the table's title, and the values of its keys.
+type Case<'s> = (&'s [(String, String)], &'s [(String, String)]);
+
+fn case_of<'s>(table: &'s Table, row: &'s Comparison) -> Case<'s> {
+    (&table.title, &row.label)
+}
+
+/// How much a row tells: differences that are sure before those that are only seen, large ones before small ones.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Rank {
+    is_sure: bool,
+    is_open: bool,
+    /// Logarithm of the change.
+    size: f64,
+}
+
+fn rank(row: &Comparison) -> Rank {
+    let is_sure = matches!(row.outcome, Outcome::Verdict(Verdict::Faster | Verdict::Slower));
+    let is_open = !matches!(row.outcome, Outcome::Verdict(Verdict::Equivalent));
+    let size = row.change.map_or(0.0, |change| change.ratio.ln().abs());
+    Rank { is_sure, is_open, size: if size.is_finite() { size } else { 0.0 } }
+}
+
+/// A case with what its most telling row says.
+#[derive(Clone, Copy)]
+struct Ranked<'s> {
+    case: Case<'s>,
+    rank: Rank,
+    /// B is better than A there, or seems to be.
+    is_better: bool,
+}
+
+fn by_rank(one: &Ranked<'_>, other: &Ranked<'_>) -> Ordering {
+    other.rank.partial_cmp(&one.rank).unwrap_or(Ordering::Equal)
+}
+
+/// All cases, those that tell most first; of each two that differ one where B is better and one where it is worse.
+fn ranked(set: &ComparisonSet) -> Vec<Case<'_>> {
+    let mut best: BTreeMap<Case<'_>, Ranked<'_>> = BTreeMap::new();
+    for (table, row) in set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))) {
+        let case = case_of(table, row);
+        let is_more = row.change.is_some_and(|change| change.ratio > 1.0);
+        let is_better = is_more == (row.metric.direction == Direction::Higher);
+        let found = Ranked { case, rank: rank(row), is_better };
+        let known = best.entry(case).or_insert(found);
+        if found.rank > known.rank {
+            *known = found;
+        }
+    }
+    let mut all: Vec<Ranked<'_>> = best.into_values().collect();
+    all.sort_by(by_rank);
+    let (better, worse): (Vec<Ranked<'_>>, Vec<Ranked<'_>>) = all.into_iter().partition(|one| one.is_better);
+    let mut turns = Vec::new();
+    for at in 0..better.len().max(worse.len()) {
+        let mut both: Vec<Ranked<'_>> = [better.get(at), worse.get(at)].into_iter().flatten().copied().collect();
+        both.sort_by(by_rank);
+        turns.extend(both.into_iter().map(|one| one.case));
+    }
+    turns
+}
+
+fn part(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>], most_figures: usize) -> String {
+    let mut out = head(set, options);
+    out.push_str(&notes(&set.notes, options.width));
+    let has_overview = set.apart.is_none() && has_pairs(&set.tables);
+    out.push_str(&if has_overview { side_by_side(set, options, cases) } else { tables(set, options, cases) });
+    out.push_str(&remedies::render(set, &set.remedies[..set.remedies.len().min(MOST_ALIKE)], options.width));
+    if !set.figures.is_empty() {
+        out.push_str(&some_figures(set, options, most_figures));
+    }
+    if !set.tables.is_empty() {
+        out.push('\n');
+        out.push_str(&legend(set, options.width));
+    }
+    let reasons = set.dropped_by_reason();
+    out.push_str(&dropped(set, &reasons[..reasons.len().min(MOST_ALIKE)], options.width));
+    if let Some(more) = reasons.len().checked_sub(MOST_ALIKE).filter(|more| *more > 0) {
+        out.push_str(&format!("  and {}\n", count(more, "other reason")));
+    }
+    out
+}
+
+/// The first notes of each kind, shortened, and how many more there are.
+fn notes(notes: &[Note], width: usize) -> String {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut out = String::new();
+    for note in notes.iter().filter(|note| note.kind != NoteKind::Incomplete) {
+        let of_kind = seen.entry(note.kind.as_str()).or_default();
+        *of_kind += 1;
+        if *of_kind <= MOST_ALIKE {
+            let text = clipped(&clean(&note.text), LONGEST_NOTE);
+            let end = if text.ends_with('…') { "" } else { "." };
+            out.push_str(&wrapped(&format!("note: {text}{end}"), width, 6));
+        }
+    }
+    let more: usize = seen.values().map(|of_kind| of_kind.saturating_sub(MOST_ALIKE)).sum();
+    if more > 0 {
+        out.push_str(&format!("and {} like these\n", count(more, "more note")));
+    }
+    out
+}
+
+/// The rows of some cases of a table.
+fn rows_of(table: &Table, cases: &BTreeSet<Case<'_>>) -> Table {
+    let rows = table.rows.iter().filter(|row| cases.contains(&case_of(table, row))).cloned().collect();
+    let Table { title, compared, a, b, differences, .. } = table;
+    let (title, compared, a, b) = (title.clone(), compared.clone(), a.clone(), b.clone());
+    Table { title, compared, a, b, rows, differences: differences.clone() }
+}
+
+/// Some cases of each table of a pair.
+fn tables(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) -> String {
+    let shown: BTreeSet<Case<'_>> = cases.iter().copied().collect();
+    let (mut out, mut rest) = (String::new(), Vec::new());
+    let mut are_differences_told = false;
+    for table in &set.tables {
+        let part = rows_of(table, &shown);
+        let left: Vec<&Comparison> = table.rows.iter().filter(|row| !shown.contains(&case_of(table, row))).collect();
+        if part.rows.is_empty() {
+            rest.push((clean(&table_title(table)), counted(&left, set)));
+            continue;
+        }
+        out.push('\n');
+        let differs = if are_differences_told { None } else { differences(table, options) };
+        are_differences_told = true;
+        out.push_str(&above(&part, set, differs, options));
+        out.push_str(&table::render(&part, set, options));
+        if !left.is_empty() {
+            let line = format!("and {}: {}", count(left.len(), "more row"), counted(&left, set));
+            out.push_str(&wrapped(&line, options.width, 2));
+        }
+    }
+    out + &counts(rest, options.width) + &how_to_see_all(set.rows().count(), options.width)
+}
+
+/// Some cases of several systems, and how each pair came out.
+fn side_by_side(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) -> String {
+    let shown: BTreeSet<Case<'_>> = cases.iter().copied().collect();
+    let parts: Vec<Table> = set.tables.iter().map(|table| rows_of(table, &shown)).collect();
+    let parts: Vec<Table> = parts.into_iter().filter(|table| !table.rows.is_empty()).collect();
+    let mut pairs: Vec<((&str, &str), Vec<&Comparison>)> = Vec::new();
+    for table in &set.tables {
+        let pair = (table.a.as_str(), table.b.as_str());
+        match pairs.iter_mut().find(|(known, _)| *known == pair) {
+            Some((_, rows)) => rows.extend(&table.rows),
+            None => pairs.push((pair, table.rows.iter().collect())),
+        }
+    }
+    let line = |((a, b), rows): &((&str, &str), Vec<&Comparison>)| {
+        (format!("{} beside {}", clean(b), clean(a)), counted(rows, set))
+    };
+    format!("\n{}", render_views(&overview::tables_of(&parts), options.width))
+        + &counts(pairs.iter().map(line).collect(), options.width)
+        + &how_to_see_all(set.rows().count(), options.width)
+}
+
+/// A line for each of the first names.
+fn counts(named: Vec<(String, String)>, width: usize) -> String {
+    if named.is_empty() {
+        return String::new();
+    }
+    let more = named.len().saturating_sub(MOST_COUNTS);
+    let lines = named.into_iter().take(MOST_COUNTS);
+    let mut out = String::from("\n");
+    lines.for_each(|(name, counts)| out.push_str(&format!("{}\n", clipped(&format!("{name}: {counts}"), width))));
+    if more > 0 {
+        out.push_str(&format!("and {more} more\n"));
+    }
+    out
+}
+
+fn how_to_see_all(rows: usize, width: usize) -> String {
+    let text = format!(
+        "\nOf {} those of the cases are shown that differ most. `etalon compare STORE --all` shows every row, \
+         `etalon report STORE` makes a page of them.",
+        count(rows, "row")
+    );
+    wrapped(&text, width, 0)
+}
+
+/// `30 faster, 12 equivalent, 4 no verdict`.
+fn counted(rows: &[&Comparison], set: &ComparisonSet) -> String {
+    let mut words: Vec<(String, usize)> = Vec::new();
+    for row in rows {
+        let (word, _) = verdict_words(row, set);
+        match words.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, rows)) => *rows += 1,
+            None => words.push((word, 1)),
+        }
+    }
+    words.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
+    words.iter().map(|(word, rows)| format!("{rows} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The leading figure of some cases, in turns of each benchmark.
+fn some_figures(set: &ComparisonSet, options: &TextOptions, most: usize) -> String {
+    let mut benchmarks: Vec<(&str, Vec<&Figure>)> = Vec::new();
+    let mut known = BTreeSet::new();
+    for figure in &set.figures {
+        if !known.insert((&figure.benchmark, &figure.label)) {
+            continue;
+        }
+        match benchmarks.iter_mut().find(|(name, _)| *name == figure.benchmark) {
+            Some((_, figures)) => figures.push(figure),
+            None => benchmarks.push((&figure.benchmark, vec![figure])),
+        }
+    }
+    let deepest = benchmarks.iter().map(|(_, figures)| figures.len()).max().unwrap_or(0);
+    let turns = (0..deepest).flat_map(|at| benchmarks.iter().filter_map(move |(_, figures)| figures.get(at)));
+    let chosen: BTreeSet<(&String, &String)> = turns.take(most).map(|one| (&one.benchmark, &one.label)).collect();
+    let firsts = benchmarks.iter().flat_map(|(_, figures)| figures).copied();
+    let shown: Vec<&Figure> = firsts.filter(|one| chosen.contains(&(&one.benchmark, &one.label))).collect();
+    let line = format!(
+        "\nThe leading figure of {} of {} is shown. `etalon compare STORE --all` shows all {}.",
+        shown.len(),
+        count(known.len(), "case"),
+        count(set.figures.len(), "figure")
+    );
+    format!("\n{}{}", figures::render(set, shown, options), wrapped(&line, options.width, 0))
+}
