@@ -9,18 +9,21 @@ use anyhow::{Context, Result};
 use crate::requirements::{DEBIAN_RUST, make_sure};
 use crate::{ask, debian, test};
 
-/// Systems whose programs cannot run here, so that a crate is only checked for them. For illumos it is the one that knows
-/// operating systems: all of étalon took a minute and a half more, with a standard library of its own.
-const CHECKED: [(&str, &str); 2] = [("aarch64-apple-darwin", "cli"), ("x86_64-unknown-illumos", "host")];
+/// A system whose programs cannot run here, and the crate that is checked for it.
+type Checked = (&'static str, &'static str);
+/// What every run of the tests checks.
+pub const MACOS: Checked = ("aarch64-apple-darwin", "cli");
+/// The crate that knows operating systems. Most of its time goes to a standard library, which is compiled along.
+pub const ILLUMOS: Checked = ("x86_64-unknown-illumos", "host");
 /// Another compiler's crates, and locks that are nobody else's.
 pub const FOLDER: &str = "target/elsewhere";
 
-/// Whether étalon compiles for the systems that it is only checked for.
+/// Whether étalon compiles for systems that it is only checked for.
 ///
 /// # Errors
 /// There is no compiler for them.
-pub fn check(root: &Path) -> Result<bool> {
-    for (target, package) in CHECKED {
+pub fn check(root: &Path, systems: &[Checked]) -> Result<bool> {
+    for (target, package) in systems {
         let mut command = cargo(root, "check", package, target)?;
         // What is only checked links nothing, so that C need not be compiled: a program that does nothing stands in, and any
         // folder for Apple's headers.
@@ -32,12 +35,12 @@ pub fn check(root: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes sure that [`check`] has its compiler.
+/// Makes sure that [`check`] has its compiler for macOS.
 ///
 /// # Errors
 /// It cannot be had here.
 pub fn ready() -> Result<()> {
-    CHECKED.iter().try_for_each(|(target, _)| toolchain(target).map(|_| ()))
+    toolchain(MACOS.0).map(|_| ())
 }
 
 /// Cargo, told to do this with a crate for another system.

@@ -52,7 +52,7 @@ enum Verb {
     },
     /// Build étalon for Windows and try it under Wine.
     Windows(windows::Options),
-    /// Check that étalon compiles for macOS and illumos.
+    /// Check that étalon compiles for macOS, and its crate `host` for illumos.
     Elsewhere,
     /// Measure étalon beside its peers, and write that part of docs/performance.md.
     Bench(bench::Options),
@@ -80,7 +80,7 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Docs(options) => docs::run(root, &options),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Windows(options) => windows::run(root, &options),
-        Verb::Elsewhere => elsewhere::check(root),
+        Verb::Elsewhere => elsewhere::check(root, &[elsewhere::MACOS, elsewhere::ILLUMOS]),
         Verb::Bench(options) => bench::run(root, &options),
         #[cfg(target_os = "linux")]
         Verb::Package(options) => package::run(root, &options),

@@ -31,6 +31,7 @@ pub fn build(root: &Path, profile: &str) -> Result<PathBuf> {
     let mut command = elsewhere::cargo(root, "build", "cli", TARGET)?;
     command.args(["--profile", profile]);
     if profile == "dev" {
+        command.args(["--config", "profile.dev.debug=false"]);
         for (package, level) in LEVELS {
             command.args(["--config", &format!("profile.dev.package.{package}.opt-level={level}")]);
         }
