@@ -1,7 +1,8 @@
 //! Single statements over an ordinary connection, for long steps, not for streams.
 
 use load::datum::Datum;
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
+use model::Reading;
 
 /// Abilities of a session beside plain SQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,4 +47,45 @@ pub trait Session: Send {
 pub fn running(sql: &str) -> String {
     let start: String = sql.chars().take(80).collect();
     format!("run `{start}`")
+}
+
+/// A value as text; nothing for NULL or for none.
+pub fn text(datum: Option<&Datum>) -> String {
+    match datum {
+        None | Some(Datum::Null) => String::new(),
+        Some(Datum::Int(number)) => number.to_string(),
+        Some(Datum::Double(number)) => number.to_string(),
+        Some(Datum::Text(text)) => text.to_string(),
+    }
+}
+
+/// A value as a number, which may come as text.
+pub fn number(datum: Option<&Datum>) -> Option<f64> {
+    text(datum).trim().parse().ok()
+}
+
+/// The only number that a query gives.
+pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+    let rows = session.query(sql)?;
+    let cell = rows.first().and_then(|row| row.first());
+    let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
+    number(cell).ok_or_else(wrong)
+}
+
+/// The only number that a query gives, or why the login may not ask it or the engine does not have it.
+pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+    Ok(refused(one(session, sql))?.into())
+}
+
+/// Separates what the server refuses, which the run survives, from what ends the run.
+pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+    match asked {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(failure) => match failure.kind {
+            FailureKind::Permission | FailureKind::Unsupported | FailureKind::Other | FailureKind::Verification => {
+                Ok(Err(failure.cause))
+            }
+            _ => Err(failure),
+        },
+    }
 }

@@ -6,16 +6,16 @@ use load::error::{Failure, FailureKind};
 use model::Reading;
 
 use super::account::{Figure, FileClass, IoAccount};
-use super::dialect::{PagesDialect, filler, number, one};
-use crate::session::Session;
+use super::dialect::{PagesDialect, filler};
+use crate::session::{Session, number, one};
 
 /// Most rows that are read back one by one.
 const SAMPLED: u64 = 50;
 /// Share of the sampled rows that must be there: others' rows may have taken a number or a place.
 const SAMPLE_FOUND: f64 = 0.9;
-/// By how many bytes the longest header of an engine makes a row shorter than [`filler`]: MySQL 8.
+/// Bytes by which the longest header of an engine, MySQL 8's, makes a row shorter than [`filler`].
 const LONGEST_HEADER: u64 = 512;
-/// Number of commits that a session may make beside those of its statements.
+/// Number of commits that a session may make without a statement of the load.
 const FEW_COMMITS: u64 = 10;
 /// Share of the commits that must have written or synced the log themselves: the engine may have come first.
 const OWN_WAITS: f64 = 0.8;

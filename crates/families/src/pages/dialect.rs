@@ -3,10 +3,9 @@
 use model::Reading;
 
 use super::account::{Figure, FileClass, IoAccount, IoPlace};
-use crate::session::{Session, running};
+use crate::session::Session;
 use crate::system::System;
-use load::datum::Datum;
-use load::error::{Failure, FailureKind};
+use load::error::Failure;
 
 /// What of a page a row leaves to the engine's own headers: `CHAR(8000)` in the published test's pages of 8 192 bytes.
 const SPARE_BYTES: u64 = 192;
@@ -105,43 +104,4 @@ pub trait PagesDialect: Sync {
 
     /// How large the files of a class are now, in bytes, or why that is not known.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
-}
-
-pub fn text(datum: Option<&Datum>) -> String {
-    match datum {
-        None | Some(Datum::Null) => String::new(),
-        Some(Datum::Int(number)) => number.to_string(),
-        Some(Datum::Double(number)) => number.to_string(),
-        Some(Datum::Text(text)) => text.to_string(),
-    }
-}
-
-pub fn number(datum: Option<&Datum>) -> Option<f64> {
-    text(datum).trim().parse().ok()
-}
-
-/// The only number that a query gives.
-pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
-    let rows = session.query(sql)?;
-    let cell = rows.first().and_then(|row| row.first());
-    let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
-    number(cell).ok_or_else(wrong)
-}
-
-/// The only number that a query gives, or why the login may not ask it or the engine does not have it.
-pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
-    Ok(refused(one(session, sql))?.into())
-}
-
-/// Separates what the server refuses, which the run survives, from what ends the run.
-pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
-    match asked {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(failure) => match failure.kind {
-            FailureKind::Permission | FailureKind::Unsupported | FailureKind::Other | FailureKind::Verification => {
-                Ok(Err(failure.cause))
-            }
-            _ => Err(failure),
-        },
-    }
 }

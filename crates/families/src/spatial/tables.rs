@@ -7,8 +7,7 @@ use model::Reading;
 
 use super::dialect::SpatialDialect;
 use super::land::{Land, LandTable};
-use crate::pages::dialect::{number, one};
-use crate::session::Session;
+use crate::session::{Session, number, one};
 use crate::step::{Spent, Stopwatch};
 use crate::system::System;
 use load::error::{Failure, FailureKind};

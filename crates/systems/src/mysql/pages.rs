@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use model::Reading;
 
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use families::pages::dialect::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
-use families::session::Session;
+use families::pages::dialect::{PagesDialect, WrittenBy, filler};
+use families::session::{Session, number, one, readable, refused, text};
 use families::system::System;
 use load::datum::Datum;
 use load::error::Failure;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use model::Reading;
 
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use families::pages::dialect::{PagesDialect, filler, number, one, readable, refused, text};
-use families::session::Session;
+use families::pages::dialect::{PagesDialect, filler};
+use families::session::{Session, number, one, readable, refused, text};
 use families::system::System;
 use load::datum::Datum;
 use load::error::Failure;

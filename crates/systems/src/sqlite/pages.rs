@@ -4,8 +4,8 @@ use host::sqlite_vfs::{FileIo, FileKind};
 use model::Reading;
 
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use families::pages::dialect::{PagesDialect, filler, one, refused, text};
-use families::session::Session;
+use families::pages::dialect::{PagesDialect, filler};
+use families::session::{Session, one, refused, text};
 use families::system::System;
 use load::error::Failure;
 

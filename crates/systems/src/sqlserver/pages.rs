@@ -6,8 +6,8 @@
 use model::Reading;
 
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use families::pages::dialect::{PagesDialect, Totals, filler, number, one, readable, refused, text};
-use families::session::Session;
+use families::pages::dialect::{PagesDialect, Totals, filler};
+use families::session::{Session, number, one, readable, refused, text};
 use families::system::System;
 use load::error::{Failure, FailureKind};
 

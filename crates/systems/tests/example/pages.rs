@@ -1,8 +1,8 @@
 //! What the engine is asked in the test of page inserts.
 
 use families::pages::account::FileClass;
-use families::pages::dialect::{PagesDialect, filler, one, refused};
-use families::session::Session;
+use families::pages::dialect::{PagesDialect, filler};
+use families::session::{Session, one, refused};
 use load::datum::Datum;
 use load::error::Failure;
 use model::Reading;
