@@ -9,7 +9,7 @@
 //! | ```` ```console,no-run ```` | is not run; `<!-- not run: reason -->` stands just before it |
 //!
 //! The blocks of one document share one folder, in order; it is empty but for copies of the tables (`.csv`) that lie
-//! beside the document, and of the files in a folder of the document's name (`cookbook/` of `cookbook.md`). Commands are
+//! next to the document, and of the files in a folder of the document's name (`cookbook/` of `cookbook.md`). Commands are
 //! `etalon ...`, `psql ...`, `timeout ... etalon ...`, `cat FILE...` and `ls [FOLDER]`; there is no shell, but a `*` in the
 //! last part of a path names files, and a `\` at the end of a line continues it. `etalon ... &` and
 //! `nats-server ... &` go on until the document ends; the next command waits until they are ready, and

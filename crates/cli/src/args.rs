@@ -314,7 +314,7 @@ pub struct CompareArgs {
     /// Show every run's value
     #[arg(long, alias = "trials")]
     pub runs: bool,
-    /// Show every row, also of an import that takes more than 60 lines
+    /// Show every row, also of an import that takes more than 120 lines
     #[arg(long)]
     pub all: bool,
     /// Print Markdown

@@ -34,7 +34,7 @@ pub struct Counters {
     /// load have reported when they end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_by: Option<Duration>,
-    /// By the system's settings, no commit of rows ends before a sync of the log that `log_syncs` counts.
+    /// No commit of rows ends before a sync of the log that `log_syncs` counts, by the system's settings.
     #[serde(default)]
     pub syncs_each_commit: bool,
 }

@@ -28,6 +28,17 @@ struct Fault {
     said: &'static str,
 }
 
+/// A fault of what is sent in the place of a statement, which has a number.
+const fn sent(what: &'static str, statements: fn(&str, u64) -> Vec<String>, said: &'static str) -> Fault {
+    Fault { what, tamper: Tamper { statements, ..Tamper::NONE }, said }
+}
+
+/// A session's first statement after another one.
+fn led_by(setting: &str, sql: &str, number: u64) -> Vec<String> {
+    let setting = (number == 0).then(|| setting.to_owned());
+    setting.into_iter().chain([sql.to_owned()]).collect()
+}
+
 /// Keys of a benchmark.
 type Keys<'a> = &'a [(&'a str, Value)];
 

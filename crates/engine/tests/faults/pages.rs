@@ -8,7 +8,7 @@ use load::error::Failure;
 use model::{Reading, Value};
 
 use super::faulty::Tamper;
-use super::{Fault, all_are_found, run, sqlite};
+use super::{Fault, all_are_found, led_by, run, sent, sqlite};
 
 const FAIR: Tamper = Tamper::NONE;
 
@@ -19,10 +19,6 @@ fn is_insert(sql: &str) -> bool {
 /// Changes the inserts alone.
 fn inserts(sql: &str, change: impl FnOnce(&str) -> Vec<String>) -> Vec<String> {
     if is_insert(sql) { change(sql) } else { vec![sql.to_owned()] }
-}
-
-const fn sent(what: &'static str, statements: fn(&str, u64) -> Vec<String>, said: &'static str) -> Fault {
-    Fault { what, tamper: Tamper { statements, ..FAIR }, said }
 }
 
 /// The rows of SQLite's inserts.
@@ -140,10 +136,7 @@ static FAULTS: [Fault; 13] = [
     ),
     sent(
         "commits that wait for nothing",
-        |sql, number| {
-            let off = (number == 0).then(|| "PRAGMA synchronous = OFF".to_owned());
-            off.into_iter().chain([sql.to_owned()]).collect()
-        },
+        |sql, number| led_by("PRAGMA synchronous = OFF", sql, number),
         "the system's commits are durable, and 40 commits made 0 syncs of its log",
     ),
     Fault {

@@ -3,16 +3,12 @@
 use model::{SystemPlan, Value};
 
 use super::faulty::Tamper;
-use super::{Fault, Keys, Planted, accusations, missed, procedure, transactions};
+use super::{Fault, Keys, Planted, accusations, led_by, missed, procedure, sent, transactions};
 
 const FAIR: Tamper = Tamper::NONE;
 
 fn inserts(sql: &str, sent: impl FnOnce(&str) -> Vec<String>) -> Vec<String> {
     if sql.starts_with("INSERT INTO tio") { sent(sql) } else { vec![sql.to_owned()] }
-}
-
-const fn sent(what: &'static str, statements: fn(&str, u64) -> Vec<String>, said: &'static str) -> Fault {
-    Fault { what, tamper: Tamper { statements, ..FAIR }, said }
 }
 
 fn in_one_transaction(sql: &str, end: &str) -> Vec<String> {
@@ -37,10 +33,7 @@ static PAGES_OF_POSTGRESQL: [Fault; 4] = [
     ),
     sent(
         "commits that wait for nothing",
-        |sql, number| {
-            let off = (number == 0).then(|| "SET synchronous_commit = off".to_owned());
-            off.into_iter().chain([sql.to_owned()]).collect()
-        },
+        |sql, number| led_by("SET synchronous_commit = off", sql, number),
         "the system's commits are durable",
     ),
 ];

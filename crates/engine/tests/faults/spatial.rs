@@ -4,13 +4,9 @@ use load::datum::Datum;
 use model::Value;
 
 use super::faulty::Tamper;
-use super::{Fault, all_are_found, run, sqlite};
+use super::{Fault, all_are_found, run, sent, sqlite};
 
 const FAIR: Tamper = Tamper::NONE;
-
-const fn sent(what: &'static str, statements: fn(&str, u64) -> Vec<String>, said: &'static str) -> Fault {
-    Fault { what, tamper: Tamper { statements, ..FAIR }, said }
-}
 
 /// Changes the statements that begin so, which must hold what is changed.
 fn change(sql: &str, head: &str, from: &str, to: &str) -> Vec<String> {

@@ -13,7 +13,7 @@ use load::error::Failure;
 use load::observer::Silent;
 use load::traffic::NetworkTraffic;
 use load::worker::{LoadCounts, Pace, WorkerContext};
-use model::{Caches, Length, OnError, Order, Point, RunRecord, Schedule, Value};
+use model::{Length, Point, RunRecord, Schedule, Value};
 
 use super::faulty::{Faulty, Tamper};
 use super::{Fault, Keys, accusations, missed, procedure, sqlite};
@@ -21,17 +21,6 @@ use super::{Fault, Keys, accusations, missed, procedure, sqlite};
 const FAIR: Tamper = Tamper::NONE;
 const MIX: &str = "select-only@1, simple-update@1";
 const OWN: &str = "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nSELECT 1;\nCOMMIT;\n";
-
-const SCHEDULE: Schedule = Schedule {
-    rounds: 1,
-    warmup: Duration::ZERO,
-    length: Length::Duration(Duration::from_millis(400)),
-    order: Order::Interleaved,
-    seed: 1,
-    on_error: OnError::Stop,
-    until_sure: None,
-    caches: Caches::Warmed,
-};
 
 fn options() -> ScriptOptions {
     ScriptOptions::default()
@@ -181,7 +170,8 @@ pub fn run(system: &dyn System, tamper: Tamper, keys: Keys<'_>) -> Result<RunRec
     system.prepare(&task.dataset)?;
     system.settle()?;
     let (system, interrupt) = (&Faulty { inner: system, tamper }, AtomicBool::new(false));
-    RunTask { system, task: stream, schedule: &SCHEDULE, seed: 5, interrupt: &interrupt }.run(&mut Silent)
+    let schedule = Schedule { length: Length::Duration(Duration::from_millis(400)), ..procedure::SCHEDULE };
+    RunTask { system, task: stream, schedule: &schedule, seed: 5, interrupt: &interrupt }.run(&mut Silent)
 }
 
 fn text(text: &str) -> Value {

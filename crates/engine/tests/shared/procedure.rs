@@ -12,7 +12,7 @@ use load::observer::Silent;
 use model::plan::PrivateServer;
 use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
-const SCHEDULE: Schedule = Schedule {
+pub const SCHEDULE: Schedule = Schedule {
     rounds: 1,
     warmup: Duration::ZERO,
     length: Length::Duration(Duration::from_secs(1)),

@@ -40,7 +40,7 @@ enum Fault {
 pub(super) struct Vault {
     rule: RowRule,
     rows: u64,
-    /// Of the first row, once it was changed, and as it was when the backup was taken.
+    /// The note of the first row, once it was changed, and as it was when the backup was taken.
     note: Option<String>,
     note_in_copy: Option<String>,
     fault: Fault,
@@ -126,7 +126,7 @@ impl Vault {
                 row[2] = "damaged".to_owned();
             }
             let note = if self.in_copy { &self.note_in_copy } else { &self.note };
-            if let Some(note) = note.as_ref().filter(|_| index == 0) {
+            if let (0, Some(note)) = (index, note) {
                 row[3].clone_from(note);
             }
             texts.push(row);

@@ -17,7 +17,7 @@ use load::error::{Failure, FailureKind};
 
 /// Digits of a word.
 const WORD: usize = 16;
-/// By how much the headers of an archive's files may make it larger than they are.
+/// Factor by which the headers of an archive's files may make it larger than they are.
 const HEADERS: f64 = 1.25;
 /// Share of the time that a limit asks for, and seconds and bytes that it may let through at once.
 const LIMITED: f64 = 0.8;

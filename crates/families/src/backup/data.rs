@@ -38,7 +38,7 @@ pub(super) struct TableChecksum {
 }
 
 impl TableChecksum {
-    /// Of no rows.
+    /// The checksum of no rows.
     const NONE: TableChecksum = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
 
     /// Takes in the next row.

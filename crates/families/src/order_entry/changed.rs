@@ -8,8 +8,10 @@ use super::committed::ENTERED;
 use super::deck::Kind;
 use super::tables::{DISTRICTS, LINES};
 
-const FEWEST_LINES: u64 = *LINES.start() as u64;
+/// The most lines of an order.
 const MOST_LINES: u64 = *LINES.end() as u64;
+/// The fewest and the most rows of an order that is delivered: its row of new orders, itself, its customer, its lines.
+const DELIVERED: [u64; 2] = [3 + *LINES.start() as u64, 3 + MOST_LINES];
 
 /// The fewest and the most rows that the transactions which succeeded change.
 fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
@@ -25,11 +27,7 @@ fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
             let rows = 4 * of(Count::Payments) + of(Count::BadCredit);
             (rows, rows)
         }
-        // The row of new orders, the order, the customer, and the lines.
-        Kind::Delivery => {
-            let delivered = of(Count::DeliveredOrders);
-            ((3 + FEWEST_LINES) * delivered, (3 + MOST_LINES) * delivered)
-        }
+        Kind::Delivery => DELIVERED.map(|rows| rows * of(Count::DeliveredOrders)).into(),
         Kind::OrderStatus | Kind::StockLevel => (0, 0),
     }
 }
@@ -39,7 +37,7 @@ fn most_of_one(kind: Kind) -> u64 {
     match kind {
         Kind::NewOrder => 3 + 2 * MOST_LINES,
         Kind::Payment => 5,
-        Kind::Delivery => DISTRICTS * (3 + MOST_LINES),
+        Kind::Delivery => DISTRICTS * DELIVERED[1],
         Kind::OrderStatus | Kind::StockLevel => 0,
     }
 }

@@ -147,7 +147,7 @@ impl Program {
             return Ok(());
         }
         if let ([known], Some(rows)) = (self.known.as_slice(), counts.rows) {
-            // Of each client a try may have been cut off by the end of the run.
+            // The end of the run may have cut off a try of each client.
             let most = counts.tries() + u64::from(self.clients);
             return known.map_or(Ok(()), |known| known.hold(counts.succeeded, most, rows, ""));
         }

@@ -22,7 +22,7 @@ const MOST_COUNTS: usize = 6;
 /// Letters of a note.
 const LONGEST_NOTE: usize = 200;
 
-/// As many cases as fit into so many lines, at least one.
+/// Shows as many cases as fit into so many lines, at least one.
 pub(super) fn render(set: &ComparisonSet, options: &TextOptions, lines: usize) -> String {
     let options = TextOptions { rows: Rows::Fit(lines), ..*options };
     let ranked = ranked(set);
@@ -189,7 +189,7 @@ fn side_by_side(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) 
         }
     }
     let line = |((a, b), rows): &((&str, &str), Vec<&Comparison>)| {
-        (format!("{} beside {}", clean(b), clean(a)), counted(rows, set))
+        (format!("{} vs {}", clean(b), clean(a)), counted(rows, set))
     };
     format!("\n{}", render_views(&overview::tables_of(&parts), options.width))
         + &counts(pairs.iter().map(line).collect(), options.width)

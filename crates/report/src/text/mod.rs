@@ -69,7 +69,8 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
     let text = whole(set, &TextOptions { rows: Rows::All, ..options });
     match options.rows {
-        Rows::Fit(lines) if text.lines().count() > lines => fit::render(set, &options, lines),
+        // What is not much longer is shown with its charts.
+        Rows::Fit(lines) if text.lines().count() > 2 * lines => fit::render(set, &options, lines),
         Rows::All | Rows::Fit(_) => text,
     }
 }
@@ -101,7 +102,7 @@ fn whole(set: &ComparisonSet, options: &TextOptions) -> String {
     for (at, table) in set.tables.iter().enumerate() {
         out.push('\n');
         let is_known = set.tables[..at].iter().any(|before| (&before.a, &before.b) == (&table.a, &table.b));
-        let differs = differences(table, options).filter(|_| !is_known);
+        let differs = if is_known { None } else { differences(table, options) };
         out.push_str(&above(table, set, differs, options));
         out.push_str(&table::render(table, set, options));
     }

@@ -21,7 +21,7 @@ const BEST: &str = "* the best figure of its row; whether it differs from the ot
 
 /// A table for each group of pairs with the same title; none of a single pair.
 pub fn tables(set: &ComparisonSet) -> Vec<View> {
-    // Of what was measured apart none is the best.
+    // None of those that were measured apart is the best.
     if set.apart.is_some() { Vec::new() } else { tables_of(&set.tables) }
 }
 

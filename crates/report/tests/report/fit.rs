@@ -57,7 +57,7 @@ fn a_short_comparison_is_shown_whole_where_it_fits() {
 #[test]
 fn many_systems_stand_side_by_side_and_pairs_are_counted() {
     let text = fitted(&set(&imported(5, 12)));
-    assert!(text.contains("all side by side") && text.contains("fourth beside old: "), "{text}");
+    assert!(text.contains("all side by side") && text.contains("fourth vs old: "), "{text}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(crate) trait Claim: Sized + Send + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 
-    /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
+    /// Sets the control session's limits: no time-outs, and a bounded wait for other sessions' locks.
     fn set_limits(client: &mut Client<Self::Protocol>)
     -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
 

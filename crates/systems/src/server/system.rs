@@ -300,7 +300,7 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) reset: Option<Reset>,
     pub(super) whose: Whose,
     pub(super) loaded: Loaded,
-    /// By the facts that were read last.
+    /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,

@@ -74,7 +74,7 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
     notes
 }
 
-/// By benchmark and point.
+/// Lengths of cases, whose keys are a benchmark and a point.
 type Cases<'a> = BTreeMap<(&'a str, String), Lengths>;
 
 /// The lengths of the cases of each benchmark that ran longer on one side.

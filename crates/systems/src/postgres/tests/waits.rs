@@ -19,7 +19,7 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
         return println!("skipped: the folders of tests are not on a disk");
     }
     let of = |script: &str, clients| marked_tier(&run_of(&system, script, clients, Duration::from_secs(1)).unwrap());
-    // Of one client, and of several that share syncs.
+    // One client, and several that share syncs.
     let insert = "INSERT INTO pgbench_history (tid, bid) VALUES (1, 1);\n";
     for clients in [1, 4, 16] {
         assert_eq!(of(insert, clients), None, "{clients} clients");
