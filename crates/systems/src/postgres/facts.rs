@@ -119,26 +119,16 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(asked)?;
-    add_tables(&mut facts, client, tables, &unlogged).map_err(asked)?;
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
+        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(asked)?);
+    }
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
     }
     let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
     facts.set_durability(&durability);
     Ok(facts)
-}
-
-/// Adds what others could change about the tables while they are measured.
-fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables, unlogged: &str) -> Result<(), AskError> {
-    match tables {
-        Tables::None => {
-            facts.identity("database.unlogged_tables", unlogged);
-            facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE)?);
-        }
-        // None before they are made. Étalon makes them logged, and an event trigger may change that.
-        Tables::Own => facts.instance("unlogged_tables", unlogged),
-    }
-    Ok(())
 }
 
 /// Adds what tells this server from its standby or from itself before a restart. What the server does not answer is left out.
