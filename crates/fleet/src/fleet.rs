@@ -33,6 +33,10 @@ const LEASE: Duration = Duration::from_secs(5);
 const RENEWALS: u32 = 5;
 /// For agents to announce themselves.
 const DISCOVERY: Duration = Duration::from_secs(1);
+/// For agents of one name to announce themselves.
+const NAMESAKES: Duration = Duration::from_millis(300);
+/// How often two of one name must be seen.
+const NAMESAKE_LOOKS: u32 = 4;
 /// How long an agent may take to answer what it is.
 const INFO_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -190,6 +194,7 @@ impl Fleet {
         let (renewing, mates) = (Some(renewing), Vec::new());
         let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, mates };
         fleet.greet()?;
+        fleet.refuse_namesakes()?;
         fleet.mates = fleet.introduce_mates()?;
         // No agent works for an earlier run any more: its measurements are in the stream or lost.
         fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
@@ -206,6 +211,27 @@ impl Fleet {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
         each(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
+    }
+
+    /// Refuses two agents of one name: NATS would give each request to either, and two machines would be measured as one.
+    fn refuse_namesakes(&self) -> Result<(), Failure> {
+        let agents = &self.shared.agents;
+        let mut twice = BTreeSet::new();
+        // One that was started again may for a moment be there twice.
+        for _ in 0..NAMESAKE_LOOKS {
+            let found =
+                self.shared.link.bus.discover(NAMESAKES).map_err(|error| failed("look for the agents", error))?;
+            let names: Vec<&String> = found.iter().filter_map(|metadata| metadata.get("agent")).collect();
+            let is_twice = |name: &&String| names.iter().filter(|other| *other == name).count() > 1;
+            twice = agents.iter().filter(is_twice).cloned().collect();
+            if twice.is_empty() {
+                return Ok(());
+            }
+        }
+        let names: Vec<String> = twice.iter().map(|name| format!("`{name}`")).collect();
+        let cause = format!("more than one agent there is called {}", names.join(" and "));
+        Err(Failure::new(FailureKind::NotOurs, "work with the agents", cause)
+            .hint("end one of them, or start it by another `--name`"))
     }
 
     /// Tells everyone who takes part, so that nobody takes the load of an étalon on the same machine for a stranger's.

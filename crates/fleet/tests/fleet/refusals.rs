@@ -27,6 +27,19 @@ fn another_version_is_refused_by_name() {
 }
 
 #[test]
+fn two_agents_of_one_name_are_refused() {
+    let Some(nats) = Nats::start() else { return };
+    let plan = nats.plan(&PLAN.replace("URL", "sim:"));
+    let _first = nats.agent("a");
+    {
+        let _second = nats.agent("a");
+        let refused = nats.fleet(&plan, "test").err().unwrap().to_string();
+        assert!(refused.contains("more than one agent there is called `a`"), "{refused}");
+    }
+    drop(nats.fleet(&plan, "test").unwrap());
+}
+
+#[test]
 fn a_version_has_the_commit_that_was_built() {
     let package = env!("CARGO_PKG_VERSION");
     let build = fleet::protocol::VERSION.strip_prefix(package).unwrap();
