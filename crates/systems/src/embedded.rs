@@ -65,7 +65,7 @@ pub struct EmbeddedFile {
     /// The data set that was built last: in the pristine copy, where one is kept.
     prepared: Mutex<Option<String>>,
     reset: Reset,
-    /// Breaks a copy off.
+    /// Breaks off a copy or a build.
     interrupt: Arc<AtomicBool>,
     /// Keeps other étalons away from the database, until it is removed.
     claim: Mutex<Option<Claim>>,
@@ -120,6 +120,11 @@ impl EmbeddedFile {
     /// Whether étalon makes the tables, and the file with them.
     pub fn tables(&self) -> Tables {
         self.tables
+    }
+
+    /// Set when a copy or a build is to end at once.
+    pub fn interrupt(&self) -> &Arc<AtomicBool> {
+        &self.interrupt
     }
 
     /// Makes the folders, if étalon is to: to be called before whatever makes the database.

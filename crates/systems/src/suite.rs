@@ -216,7 +216,10 @@ pub(crate) fn lies_are_caught(system: &dyn System, protocols: &[&str]) {
                 Err(failure) => {
                     assert_eq!(failure.kind, FailureKind::Verification, "{script}, {protocol}: {failure}");
                     let compared = ["the client counted", "the server returned", "the server changed"];
-                    assert!(compared.iter().any(|said| failure.cause.contains(said)), "{script}, {protocol}: {failure}");
+                    assert!(
+                        compared.iter().any(|said| failure.cause.contains(said)),
+                        "{script}, {protocol}: {failure}"
+                    );
                 }
                 Ok(_) => panic!("{script}, {protocol}: nobody noticed"),
             }

@@ -1,6 +1,7 @@
 //! What an agent does, on a thread of the job's own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::site::{Here, Inspection, Site as _, SiteJob, watch};
@@ -39,7 +40,18 @@ impl Work {
             let cause = "it panicked; its own log says where";
             Err(Failure::new(FailureKind::Other, "do an agent's work", cause))
         };
-        self.job.finish(answer.unwrap_or_else(|_| panicked()));
+        let answer = answer.unwrap_or_else(|_| panicked());
+        self.job.finish(answer.map_err(|failure| self.cut_short(failure)));
+    }
+
+    /// Tells what a stop cut short from what failed by itself: the former may be tried again.
+    fn cut_short(&self, failure: Failure) -> Failure {
+        if !self.job.stopped.load(Ordering::Relaxed) || failure.is_lasting() {
+            return failure;
+        }
+        let cause =
+            format!("{}: the agent is being ended, or was not reached for longer than its lease", failure.cause);
+        Failure { kind: FailureKind::ConnectionLost, cause, ..failure }
     }
 
     fn done(&self) -> Result<Answer, Failure> {
@@ -300,7 +312,7 @@ impl Work {
             loop {
                 match bus.publish(&subject, &id, piece.clone()) {
                     Ok(()) => break,
-                    Err(error) if self.job.stopped.load(std::sync::atomic::Ordering::Relaxed) => {
+                    Err(error) if self.job.stopped.load(Ordering::Relaxed) => {
                         return Err(failed(error.to_string()));
                     }
                     Err(_) => std::thread::sleep(std::time::Duration::from_millis(200)),

@@ -20,9 +20,13 @@ use crate::stored::create;
 
 /// On a real clock, so that something can happen meanwhile.
 fn plan_on(folder: &std::path::Path) -> String {
+    plan_at(folder, 1)
+}
+
+fn plan_at(folder: &std::path::Path, scale: u32) -> String {
     format!(
         "[systems.s]\nurl = \"sqlite:{}\"\nhost = \"a\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
-         [schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n",
+         scale = {scale}\n[schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n",
         folder.join("a.db").display()
     )
 }
@@ -51,9 +55,18 @@ impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
 
 #[test]
 fn an_agent_that_dies_in_mid_run_costs_that_run_and_comes_back() {
+    one_death_costs_one_run(1);
+}
+
+#[test]
+fn an_agent_that_dies_while_tables_are_made_costs_that_run() {
+    one_death_costs_one_run(20);
+}
+
+fn one_death_costs_one_run(scale: u32) {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let plan = nats.plan(&plan_on(folder.path()));
+    let plan = nats.plan(&plan_at(folder.path(), scale));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let first = agent(&nats, folder.path());
     let place = folder.path().to_owned();

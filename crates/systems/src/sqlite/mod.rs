@@ -14,6 +14,7 @@ mod strangers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use host::sqlite_vfs::{FileIo, FileKind, Traffic};
 use model::catalog::Visibility;
 use model::{DurabilityTier, EngineSpec, Facts, Reset, SystemPlan, Value};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
 
 use self::cipher::Cipher;
 use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
@@ -45,6 +46,9 @@ const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
 
 /// Default of `busy_timeout`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Steps of SQLite's virtual machine between two looks at an interrupt: some 100 µs.
+const INTERRUPT_STEPS: std::ffi::c_int = 10_000;
 
 const SHAPE: FileShape = FileShape {
     companions: &["-wal", "-shm", "-journal"],
@@ -137,10 +141,11 @@ impl Engine for Sqlite {
 }
 
 fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
-    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly};
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, OperationInterrupted, PermissionDenied, ReadOnly};
     let kind = match error.sqlite_error_code() {
         Some(DiskFull) => FailureKind::DiskFull,
         Some(ReadOnly | PermissionDenied | CannotOpen) => FailureKind::Permission,
+        Some(OperationInterrupted) => FailureKind::Interrupted,
         _ if error.to_string().starts_with("no such function") => FailureKind::Unsupported,
         _ => FailureKind::Other,
     };
@@ -210,7 +215,7 @@ impl SqliteSystem {
         let transaction = connection.transaction().map_err(failed)?;
         let execute = |sql: &str| transaction.execute_batch(sql).map_err(failed);
         let fill = |table: &Table| {
-            let sent = load_rows(&transaction, table).map_err(failed)?;
+            let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
             let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
             sent.hold(&table.name, &data.name, found.map_err(failed)?)
         };
@@ -221,6 +226,9 @@ impl SqliteSystem {
     fn begin_build(&self, data: &Dataset, path: &Path) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
         let mut connection = Connection::open_with_flags(path, flags)?;
+        // Breaks off an index or a scan, which are one statement each.
+        let interrupt = Arc::clone(self.file.interrupt());
+        connection.progress_handler(INTERRUPT_STEPS, Some(move || interrupt.load(Ordering::Relaxed)))?;
         self.cipher.unlock(&connection)?;
         self.shape(&connection)?;
         mark(&connection)?;
@@ -250,7 +258,7 @@ fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
 }
 
 /// Returns what was sent.
-fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<Tally> {
+fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<Tally> {
     let mut rows = Rows::of(table);
     if table.rows == 0 {
         return Ok(rows.tally());
@@ -261,6 +269,9 @@ fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<Tally> 
     let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
     while rows.next(&mut row) {
         insert.execute(params_from_iter(row.iter().map(to_sql)))?;
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
+        }
     }
     Ok(rows.tally())
 }

@@ -74,6 +74,29 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     }
 }
 
+#[test]
+fn an_interrupt_breaks_off_the_loading_of_tables() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let plan = system(format!("sqlite:{}", path.display()), &[]);
+    let request = OpenRequest::new(&plan, families::system::Consent::OwnOnly);
+    let system = Sqlite::Plain.open(&request).unwrap();
+    let interrupt = Arc::clone(&request.interrupt);
+    let told = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        interrupt.store(true, Ordering::Relaxed);
+        std::time::Instant::now()
+    });
+    let failure = system.prepare(&families::transactions::pgbench_tables(1_000)).unwrap_err();
+    let late = told.join().unwrap().elapsed();
+    assert_eq!(failure.kind, FailureKind::Interrupted, "{failure}");
+    assert!(late < Duration::from_secs(5), "{late:?}");
+    request.interrupt.store(false, Ordering::Relaxed);
+    system.prepare(&families::transactions::pgbench_tables(1)).unwrap();
+    system.drop_all().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
+}
+
 /// Every durability row of this system, set and read back.
 #[test]
 fn durability_is_read_back_from_the_pragmas() {
@@ -401,7 +424,7 @@ fn statements_behind_the_tables_are_confined_too() {
     named.allow_folder(folder.path()).unwrap();
     let system = system(format!("sqlite:{}", folder.path().join("x.db").display()), &[]);
     let mut request = OpenRequest::new(&system, families::system::Consent::OwnOnly);
-    request.permits = Permits::Named(std::sync::Arc::new(named));
+    request.permits = Permits::Named(Arc::new(named));
     let opened = Sqlite::Plain.open(&request).unwrap();
     let other = elsewhere.path().join("other.db");
     let data =
