@@ -55,6 +55,9 @@ pub const LAYER: &str = "os.layer";
 /// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
 pub const INSTANCE: &str = "instance.";
 
+/// Part of the instance: when its settings were last read or set. Settings that are as before may have been others for a while.
+pub const SETTINGS_READ: &str = "settings_read";
+
 /// Part of the instance, of a system whose tables are others': what its indexes and triggers are.
 pub const INDEXES_AND_TRIGGERS: &str = "indexes_and_triggers";
 

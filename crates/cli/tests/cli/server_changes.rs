@@ -268,6 +268,14 @@ fn a_postgresql_that_changes_has_no_verdict() {
                 &["setting.synchronous_commit was `on` and is `off`", "changed between the rounds 2 and 3"],
             ),
             (
+                "a setting that is as before when it is read again",
+                Box::new(|| {
+                    reload("synchronous_commit = on");
+                    reload("synchronous_commit = off");
+                }),
+                &["instance.settings_read"],
+            ),
+            (
                 "a database's own setting",
                 Box::new(|| psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'")),
                 &["B changed", "setting.work_mem"],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::facts::INSTANCE;
+use model::facts::{INSTANCE, SETTINGS_READ};
 use model::{Facts, Mark, RunRecord};
 
 use super::{Conductor, ExperimentError, system_error};
@@ -13,11 +13,11 @@ impl Conductor<'_> {
     /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
     /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
     pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
-        let started = format!("{}started", INSTANCE);
+        let passing = ["started", SETTINGS_READ].map(|name| format!("{INSTANCE}{name}"));
         for (name, site) in &self.sites {
             let mut identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
             let earlier = known.get(name).map(|facts| &facts.entries).into_iter().flatten();
-            for (fact, value) in earlier.filter(|(fact, _)| **fact != started) {
+            for (fact, value) in earlier.filter(|(fact, _)| !passing.contains(fact)) {
                 if fact.starts_with(INSTANCE) && identity.entries.contains_key(fact) {
                     identity.entries.insert(fact.clone(), value.clone());
                 }
@@ -39,11 +39,25 @@ impl Conductor<'_> {
     ) -> Result<(), Failure> {
         let name = self.name_of(system).to_owned();
         let (Some(site), Some(before)) = (self.sites.get(&name), self.identities.get(&name)) else { return Ok(()) };
-        let changes = site.facts(&[])?.changes_since(before);
+        let now = site.facts(&[])?;
+        let changes = now.changes_since(before);
         if changes.is_empty() {
             return Ok(());
         }
         let mark = Mark::system_changed(&changes);
+        let settings_read = format!("{INSTANCE}{SETTINGS_READ}");
+        if changes.iter().all(|change| change.name == settings_read) {
+            // The settings are as before, and so are the runs to come.
+            observer.warning(&format!(
+                "system `{name}` has read its settings again since its last run; whether all were as before meanwhile is not \
+                 known, so this run's row has no verdict"
+            ));
+            if let (Some(identity), Some(fact)) = (self.identities.get_mut(&name), now.entries.get(&settings_read)) {
+                identity.entries.insert(settings_read, fact.clone());
+            }
+            record.marks.push(mark);
+            return Ok(());
+        }
         if self.changed.insert(name.clone()) {
             let detail = &mark.detail;
             observer.warning(&format!("system `{name}` changed during the experiment, so it has no verdict: {detail}"));

@@ -3,7 +3,7 @@
 use std::env::consts::OS;
 use std::path::{Path, PathBuf};
 
-use model::facts::{INDEXES_AND_TRIGGERS, LAYER};
+use model::facts::{INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
 use model::{Durability, Facts, Nature};
 
 use super::SCHEMA;
@@ -141,8 +141,9 @@ fn add_instance(facts: &mut Facts, client: &mut Client) {
 }
 
 /// The timeline is that of the log that is written: the control file's changes only with the next checkpoint.
-const INSTANCE: [(&str, &str); 4] = [
+const INSTANCE: [(&str, &str); 5] = [
     ("started", "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time())::text"),
+    (SETTINGS_READ, "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_conf_load_time())::text"),
     ("system_identifier", "SELECT system_identifier FROM pg_catalog.pg_control_system()"),
     ("in_recovery", "SELECT pg_catalog.pg_is_in_recovery()"),
     (
