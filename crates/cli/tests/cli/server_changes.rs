@@ -303,6 +303,41 @@ fn a_postgresql_that_changes_has_no_verdict() {
 }
 
 #[test]
+fn commits_that_a_trigger_lets_off_the_log_have_no_verdict() {
+    let server = fresh_postgres();
+    let backing = host::disk::filesystem_of(server.folder.path()).map(|found| found.backing);
+    if matches!(backing, Ok(host::disk::Backing::Memory)) {
+        return println!("skipped: the folders of tests are in memory");
+    }
+    for database in ["a", "b"] {
+        psql(server.port, database, "CREATE TABLE t (x int)");
+    }
+    let lets_off = "CREATE FUNCTION fast() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM set_config('synchronous_commit', \
+                    'off', true); RETURN NEW; END$$; CREATE TRIGGER fast BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fast()";
+    psql(server.port, "b", lets_off);
+    let url = |database: &str| format!("postgres://{ROLE}@127.0.0.1:{}/{database}?sslmode=disable", server.port);
+    let scene = Scene::new();
+    scene.write("insert.sql", "INSERT INTO t VALUES (1);\n").write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{}\"\n[systems.b]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+             script = \"insert.sql\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 6\nwarmup = \"100ms\"\n\
+             duration = \"1s\"\n",
+            url("a"),
+            url("b")
+        ),
+    );
+    scene.etalon(&["run", "p.toml", "-o", "s"]);
+    let compared = scene.etalon(&["compare", store_in(&scene).unwrap().to_str().unwrap()]);
+    let told = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_told(&told, &["unequal durability: A is durable, B is delayed", "delayed commits in 6 of 6 runs of B"]);
+    for verdict in ["equivalent", "faster", "slower", "inconclusive"] {
+        assert!(!told.contains(&format!(" {verdict} ")), "{verdict}: {}", compared.stdout);
+    }
+    assert_ne!(scene.etalon(&["gate", store_in(&scene).unwrap().to_str().unwrap()]).code, 0);
+}
+
+#[test]
 fn a_mariadb_that_changes_has_no_verdict() {
     let server = RefCell::new(mariadb());
     let (port, other) = (server.borrow().port, mariadb());
