@@ -80,7 +80,7 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Docs(options) => docs::run(root, &options),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Windows(options) => windows::run(root, &options),
-        Verb::Elsewhere => elsewhere::check(root, &[elsewhere::MACOS, elsewhere::ILLUMOS]),
+        Verb::Elsewhere => elsewhere::check(root, &elsewhere::BEFORE_A_RELEASE),
         Verb::Bench(options) => bench::run(root, &options),
         #[cfg(target_os = "linux")]
         Verb::Package(options) => package::run(root, &options),

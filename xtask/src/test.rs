@@ -110,7 +110,7 @@ impl Step {
             Self::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
             Self::Tidy => "cargo xtask tidy".to_owned(),
             Self::Fuzz => "cargo check of fuzz".to_owned(),
-            Self::Elsewhere => format!("cargo check for {ELSEWHERE}"),
+            Self::Elsewhere => format!("cargo check of host for {ELSEWHERE}"),
             Self::Compile => "compiling the tests, and étalon for Windows".to_owned(),
             Self::Suites => "tests and documents".to_owned(),
         }
@@ -134,7 +134,7 @@ impl Step {
                 None
             }
             Self::Elsewhere if course.skips(ELSEWHERE) => None,
-            Self::Elsewhere => said(elsewhere::check(root, &[elsewhere::MACOS])?),
+            Self::Elsewhere => said(elsewhere::check(root, &[elsewhere::HOST_FOR_MACOS])?),
             Self::Compile => {
                 let skips_windows = course.skips(WINDOWS);
                 course.suites = compile(root, course.options, skips_windows)?;
