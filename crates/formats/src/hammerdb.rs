@@ -173,6 +173,7 @@ struct Lines {
 
 impl Lines {
     fn line(&mut self, number: u64, line: &str) {
+        let line = without_progress(line);
         let said = line.strip_prefix("Vuser ").and_then(|rest| rest.split_once(':'));
         let (user, text) = said.map_or((None, line), |(user, text)| (user.parse().ok(), text));
         let text = text.trim();
@@ -397,6 +398,12 @@ fn is_id(word: &str) -> bool {
 }
 
 /// `24 Active Virtual Users configured`.
+/// A result without what a script printed on its line while it waited: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
+fn without_progress(line: &str) -> &str {
+    let at = line.rfind("Vuser ").filter(|at| line[*at..].contains(":TEST RESULT : "));
+    at.map_or(line, |at| &line[at..])
+}
+
 fn users(text: &str) -> Option<u64> {
     text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
 }

@@ -3,7 +3,7 @@
 use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, json_key, json_number, put};
+use super::figures::{Figures, documents, json_key, json_number, put};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::number;
 use crate::{FormatError, Imported, ImportedResult};
@@ -29,9 +29,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         imported.results.push(windows(input)?);
         return Ok(imported.into());
     }
-    let json: Json = serde_json::from_str(input.text)
-        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
-    imported.results.push(summary(&json, input.system));
+    imported.results.extend(documents(input.text)?.iter().map(|json| summary(json, input.system)));
     Ok(imported.into())
 }
 

@@ -70,7 +70,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     for (number, line) in numbered(input.text) {
         // A line of progress is written over, and may be in front of the next one.
         let said = line.rfind("Term-00,").map(|at| line[at + "Term-00,".len()..].trim());
-        let Some(said) = said.or_else(|| line.trim().starts_with("Measured tpm").then_some(line.trim())) else {
+        let Some(said) = said.or_else(|| is_bare(line).then_some(line.trim())) else {
             if !line.contains("jTPCC") {
                 strange(number, line, &mut not_understood);
             }
@@ -104,6 +104,14 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     imported.results.extend(result(run, input.system));
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
+}
+
+/// Tells whether a line is a figure or a property from which the logger's prefix was taken off.
+fn is_bare(line: &str) -> bool {
+    let line = line.trim();
+    let name = line.split('=').next().unwrap_or_default().trim();
+    let is_property = line.contains('=') && (KEYS.contains(&name) || OTHERS.contains(&name));
+    is_property || line.starts_with("Measured tpm") || line.starts_with("Running Average tpmTOTAL")
 }
 
 fn result(run: Run, system: &str) -> Option<ImportedResult> {

@@ -3,7 +3,7 @@
 use model::{Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, json_number};
+use super::figures::{Figures, documents, json_number};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::{FormatError, Imported, ImportedResult};
 
@@ -16,13 +16,18 @@ pub const READER: Reader = Reader {
 };
 
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
-    let json: Json = serde_json::from_str(input.text.trim().trim_end_matches(','))
-        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
+    let mut imported = Imported::new(READER.name, input.source, ["the order of the runs", "the server's settings"]);
+    documents(input.text)?.iter().for_each(|json| add(json, input, &mut imported));
+    imported.note_failed();
+    Ok(imported.into())
+}
+
+/// Adds what one system did.
+fn add(json: &Json, input: &Input<'_>, imported: &mut Imported) {
     let text = |name: &str| json.get(name).and_then(Json::as_str);
     let own: Vec<&str> = [text("system"), text("machine")].into_iter().flatten().collect();
     let system = if input.is_named || own.is_empty() { input.system.to_owned() } else { own.join(", ") };
-    let mut imported = Imported::new(READER.name, input.source, ["the order of the runs", "the server's settings"]);
-    let Some(queries) = json.get("result").and_then(Json::as_array) else { return Ok(imported.into()) };
+    let Some(queries) = json.get("result").and_then(Json::as_array) else { return };
     for (number, tries) in queries.iter().enumerate() {
         let tries: Vec<Option<f64>> = tries.as_array().into_iter().flatten().map(json_number).collect();
         if tries.is_empty() {
@@ -51,6 +56,4 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     figures.cost("data_size", "B", Role::Secondary, json.get("data_size").and_then(json_number));
     load.measurements = figures.measurements;
     imported.results.extend(Some(load).filter(|load| !load.measurements.is_empty()));
-    imported.note_failed();
-    Ok(imported.into())
 }

@@ -3,7 +3,7 @@
 use model::{Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, json_number};
+use super::figures::{Figures, documents, json_number};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::numbered;
 use crate::{FormatError, Imported, ImportedResult, NotUnderstood};
@@ -24,9 +24,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the machine", "the order of the benchmarks"]);
     let mut not_understood = Vec::new();
     if !input.text.contains("\"reason\":") {
-        let json: Json = serde_json::from_str(input.text)
-            .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
-        imported.results.extend(estimates(&json, input));
+        imported.results.extend(documents(input.text)?.iter().filter_map(|json| estimates(json, input)));
         return Ok(imported.into());
     }
     for (number, line) in numbered(input.text).filter(|(_, line)| !line.trim().is_empty()) {

@@ -95,7 +95,7 @@ enum Part {
 fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
     let (mut spans, mut not_understood) = (Vec::new(), Vec::new());
     let (mut keys, mut part, mut target) = (Point::new(), Part::Head, 0_usize);
-    let mut span: Option<Span> = None;
+    let (mut span, mut paths): (Option<Span>, Vec<&str>) = (None, Vec::new());
     for (number, line) in numbered(text) {
         let line = line.trim();
         if let Some(next) = heading(line) {
@@ -104,7 +104,9 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
             }
             match next {
                 Part::Parameters => (keys, target) = (Point::new(), 0),
-                Part::Results => span = Some(Span { keys: keys.clone(), ..Span::default() }),
+                Part::Results => span = Some(Span { keys: without_repeats(keys.clone(), target), ..Span::default() }),
+                // A table for each target comes before that of all of them.
+                Part::Percentiles => span.iter_mut().for_each(|span| span.percentiles.clear()),
                 _ => {}
             }
             part = next;
@@ -113,9 +115,12 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
         let taken = match (part, &mut span) {
             (Part::Parameters, _) => parameter(line, &mut keys, &mut target),
             (Part::Head | Part::System, _) => true,
-            (_, Some(span)) => figure(line, part, span),
+            (_, Some(span)) => figure(line, part, span) || paths.contains(&line),
             _ => line.is_empty(),
         };
+        if part == Part::Parameters {
+            paths.extend(line.strip_prefix("path:").map(|path| path.trim().trim_matches('\'')));
+        }
         if !taken {
             strange(number, line, &mut not_understood);
         }
@@ -171,28 +176,47 @@ fn parameter(line: &str, keys: &mut Point, target: &mut usize) -> bool {
     true
 }
 
+/// Drops the keys of further targets if all targets have the same parameters.
+fn without_repeats(keys: Point, targets: usize) -> Point {
+    let of = |target: usize| -> Point {
+        let ending = format!("_of_target_{target}");
+        let bare = |name: &str| {
+            if target == 1 { Some(name.to_owned()) } else { name.strip_suffix(&ending).map(str::to_owned) }
+        };
+        let own = keys.iter().filter(|(name, _)| target > 1 || !(name.contains("_of_target_") || *name == "targets"));
+        own.filter_map(|(name, value)| Some((bare(name)?, value.clone()))).collect()
+    };
+    let first = of(1);
+    if (2..=targets).all(|target| of(target) == first) {
+        return keys.into_iter().filter(|(name, _)| !name.contains("_of_target_")).collect();
+    }
+    keys
+}
+
 fn figure(line: &str, part: Part, span: &mut Span) -> bool {
     let is_rule = line.is_empty() || line.starts_with(['-', '*']);
     let known = [
         "thread |",
         "thread|",
-        "thread count:",
         "proc count:",
         "CPU |",
         "Socket",
+        "Node |",
         "Group",
         "Core |",
-        "total:",
-        "avg.|",
+        "Total latency distribution:",
     ];
     if let Some(value) = line.strip_prefix("actual test time:") {
         span.elapsed_s = leading(value);
+    } else if let Some(count) = line.strip_prefix("thread count:") {
+        span.keys.insert("threads".to_owned(), super::figures::plain(count));
     } else if let Some(cells) = line.strip_prefix("avg.|") {
         span.cpu_percent = cells.split('|').next().and_then(leading);
     } else if let Some(cells) = line.strip_prefix("total:") {
+        // Alone on its line it is the heading of the percentiles.
         match part {
-            Part::Read => span.read = side(cells),
-            Part::Write => span.write = side(cells),
+            Part::Read => span.read = side(cells).or(span.read),
+            Part::Write => span.write = side(cells).or(span.write),
             _ => {}
         }
     } else if part == Part::Percentiles && line.contains('|') {

@@ -3,6 +3,7 @@
 use model::{Direction, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
+use crate::FormatError;
 use crate::durations::latency;
 use crate::imported::OF_SUCCESSES;
 use crate::text::{NotUnderstood, leading_number, number};
@@ -89,6 +90,35 @@ pub fn json_key(json: &Json) -> Option<Value> {
         Json::Bool(truth) => Some(Value::Bool(*truth)),
         _ => None,
     }
+}
+
+/// The JSON documents in a text, each from the start of a line; in a page other blocks may stand around them.
+///
+/// # Errors
+/// A document is no JSON.
+pub fn documents(text: &str) -> Result<Vec<Json>, FormatError> {
+    let (mut found, mut rest, mut line) = (Vec::new(), text, 0_u64);
+    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+    let next = |rest: &str| {
+        let bare = rest.trim_start();
+        if bare.starts_with('{') { Some(rest.len() - bare.len()) } else { rest.find("\n{").map(|at| at + 1) }
+    };
+    while let Some(begin) = next(rest) {
+        line += lines(&rest[..begin]);
+        rest = &rest[begin..];
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
+        match stream.next() {
+            Some(Ok(json)) => found.push(json),
+            Some(Err(error)) => {
+                return Err(FormatError::at(line + error.line() as u64, format!("this is no JSON: {error}")));
+            }
+            None => break,
+        }
+        let length = stream.byte_offset();
+        line += lines(&rest[..length]);
+        rest = &rest[length..];
+    }
+    Ok(found)
 }
 
 /// The number at the start, with nothing but a unit behind it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, json_key, json_number};
+use super::figures::{Figures, documents, json_key, json_number};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::said;
 use crate::{FormatError, Imported, ImportedResult};
@@ -19,9 +19,9 @@ pub const READER: Reader = Reader {
 };
 
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
-    let json: Json = serde_json::from_str(input.text)
-        .map_err(|error| FormatError::at(error.line() as u64, format!("this is no JSON: {error}")))?;
-    let results: Vec<&Json> = json.get("results").and_then(Json::as_array).into_iter().flatten().collect();
+    let documents = documents(input.text)?;
+    let lists = documents.iter().filter_map(|json| json.get("results").and_then(Json::as_array));
+    let results: Vec<&Json> = lists.flatten().collect();
     let command = |result: &Json| said(result.get("command").and_then(Json::as_str).unwrap_or("command"));
     let commands: BTreeSet<String> = results.iter().map(|result| command(result)).collect();
     let is_swept = results.iter().any(|result| result.get("parameters").is_some());

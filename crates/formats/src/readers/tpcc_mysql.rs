@@ -4,7 +4,7 @@ use model::{Point, Role, Value};
 
 use super::figures::{Figures, leading, plain, put, strange};
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
-use crate::text::numbered;
+use crate::text::{number, numbered};
 use crate::{FormatError, Imported, ImportedResult};
 
 pub const READER: Reader = Reader {
@@ -40,15 +40,15 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported =
         Imported::new(READER.name, input.source, ["the server", "percentiles of the whole run", "the version"]);
     let (mut run, mut not_understood, mut is_summed) = (Run::default(), Vec::new(), false);
-    for (number, line) in numbered(input.text) {
+    for (at, line) in numbered(input.text) {
         let line = line.trim();
         if line == "<Parameters>" {
             imported.results.extend(results(std::mem::take(&mut run), input.system));
         } else if line.starts_with("<Raw Results>") || line.starts_with("<Raw Results2") {
             // The second is the same, added up by thread.
             is_summed = line.starts_with("<Raw Results2");
-        } else if let Some(nopm) = line.strip_suffix(" TpmC") {
-            run.nopm = leading(nopm);
+        } else if let Some(nopm) = nopm(line) {
+            run.nopm = Some(nopm);
         } else if let Some((place, counts)) = counts(line) {
             if !is_summed {
                 run.transactions[place] = Some(counts);
@@ -64,7 +64,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         } else if line.ends_with("[NG] *") {
             run.broken.push(line.split(':').next().unwrap_or_default().trim().to_owned());
         } else if !is_noise(line) {
-            strange(number, line, &mut not_understood);
+            strange(at, line, &mut not_understood);
         }
     }
     imported.results.extend(results(run, input.system));
@@ -89,6 +89,12 @@ fn is_noise(line: &str) -> bool {
     is_progress || line.ends_with("[OK]") || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
+/// `67461.500 TpmC`, perhaps with a remark of who published it.
+fn nopm(line: &str) -> Option<f64> {
+    let (figure, rest) = line.split_once(" TpmC")?;
+    if rest.is_empty() || rest.starts_with(' ') { number(figure.trim()) } else { None }
+}
+
 /// `[0] sc:7202  lt:9  rt:0  fl:0 avg_rt: 3.9 (5)`.
 fn counts(line: &str) -> Option<(usize, Counts)> {
     let (place, rest) = line.strip_prefix('[')?.split_once(']')?;
@@ -109,14 +115,16 @@ fn counts(line: &str) -> Option<(usize, Counts)> {
 
 fn results(run: Run, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
-    let Some(nopm) = run.nopm else { return results };
+    if run.nopm.is_none() && run.transactions.iter().all(Option::is_none) {
+        return results;
+    }
     let why = "tpcc-mysql printed no counts";
     let all = || run.transactions.iter().flatten();
     let (failed, ended): (f64, f64) =
         (all().map(|one| one.failed).sum(), all().map(|one| one.in_time + one.late).sum());
     let mut figures = Figures::default();
     figures.failed(Some(failed), Some(ended), why);
-    figures.rate("nopm", "orders/min", Role::Primary, Some(nopm));
+    figures.rate("nopm", "orders/min", Role::Primary, run.nopm);
     let mut whole = ImportedResult::new(system, "tpcc");
     whole.keys = run.keys.clone();
     whole.keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));

@@ -13,7 +13,7 @@ use crate::{FormatError, Imported, ImportedResult};
 pub const READER: Reader = Reader {
     name: "ycsb",
     about: "What YCSB prints at its end",
-    recognises: |text| has_line(text, &["[OVERALL], "]),
+    recognises: |text| has_line(text, &["[OVERALL], ", "[OVERALL],RunTime(ms)", "[OVERALL],Throughput(ops/sec)"]),
     names: Names::File,
     reads: Reads::Text(read),
 };
@@ -77,8 +77,9 @@ fn is_noise(line: &str) -> bool {
 
 /// `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
 fn figure(line: &str) -> Option<(&str, &str, f64)> {
-    let (section, rest) = line.strip_prefix('[')?.split_once("], ")?;
-    let (name, value) = rest.rsplit_once(", ")?;
+    let (section, rest) = line.strip_prefix('[')?.split_once("],")?;
+    let (name, value) = rest.rsplit_once(',')?;
+    let name = name.trim();
     let value = value.trim().parse().ok().filter(|value: &f64| value.is_finite())?;
     let is_bin = name.trim_start_matches('>').parse::<u64>().is_ok();
     (!is_bin).then_some((section, name, value))
@@ -125,6 +126,9 @@ fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, f64)> {
     counts.filter_map(|(name, of)| Some((*name, *of.get("Operations")?))).collect()
 }
 
+/// Codes of what succeeded; up to version 0.5 they are numbers.
+const SUCCESSES: [&str; 3] = ["Return=OK", "Return=BATCHED_OK", "Return=0"];
+
 /// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
 fn mix(run: &Run<'_>) -> String {
     let mut shares = operations(run);
@@ -139,7 +143,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };
     let failed_of = |name: &str, of: &BTreeMap<&str, f64>| {
-        let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && **name != "Return=OK");
+        let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && !SUCCESSES.contains(name));
         let failed: f64 = by_return.map(|(_, count)| count).sum();
         let section = run.sections.get(format!("{name}-FAILED").as_str()).and_then(|of| of.get("Operations"));
         failed.max(section.copied().unwrap_or(0.0))

@@ -10,7 +10,7 @@ use formats::recognise::{Text, read};
 use formats::{Imported, Options, packed};
 
 use crate::jobs::{DICTIONARY, Jobs};
-use crate::samples::samples;
+use crate::samples::{FIO_TEXT, HYPERFINE, PGBENCH, SYSBENCH, samples};
 
 /// What a file may take of a processor.
 const MOST_TIME: Duration = Duration::from_secs(1);
@@ -88,6 +88,18 @@ fn text(bytes: &[u8], options: &Options) -> Vec<Imported> {
     read(&asked).map(|read| read.imports).unwrap_or_default()
 }
 
+/// A text as it comes out of a CI's log, in a page of Markdown, and out of PowerShell.
+fn dressed() -> Vec<(&'static str, Vec<u8>)> {
+    let plain = [PGBENCH, SYSBENCH, FIO_TEXT].join("\n");
+    let prefix = "build\tRun it\t2026-11-26T05:09:19.1234567Z ";
+    let log: String = plain.lines().map(|line| format!("{prefix}{line}\n")).collect();
+    let page = format!(
+        "# Old\nWords.\n```\n{PGBENCH}\n```\n## New\n~~~json\n{HYPERFINE}\n~~~\n**Last**\n```\n{SYSBENCH}```\n"
+    );
+    let wide: Vec<u8> = format!("\u{feff}{plain}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    vec![("log of a CI", log.into_bytes()), ("Markdown", page.into_bytes()), ("UTF-16", wide)]
+}
+
 /// A file of each format, and one of each packing.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     use std::io::Write as _;
@@ -113,6 +125,9 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         zip.write_all(inner).unwrap();
     }
     files.push(("zip", zip.finish().unwrap().into_inner()));
+    let zstd = ruzstd::encoding::compress_to_vec(&inner[..], ruzstd::encoding::CompressionLevel::Fastest);
+    files.push(("zstd", zstd));
+    files.extend(dressed());
     files
 }
 

@@ -5,6 +5,7 @@
 mod damage;
 #[path = "../shared/jobs.rs"]
 mod jobs;
+mod published;
 mod registry;
 mod samples;
 
@@ -347,6 +348,7 @@ const UNLIKE: &[(&str, &str, &str)] = &[
     (DISKSPD, "using random I/O (alignment: 8KiB)", "using sequential I/O (stride: 8KiB)"),
     (DISKSPD, "operations per thread: 4", "operations per thread: 8"),
     (DISKSPD, "threads per file: 2", "threads per file: 4"),
+    (DISKSPD, "thread count:\t\t2", "thread count:\t\t4"),
     (DISKSPD, "software cache disabled", "using software cache"),
     (DISKSPD, "writethrough on", "writethrough off"),
     (DISKSPD, "think time: 0ms", "think time: 5ms"),

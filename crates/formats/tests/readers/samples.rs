@@ -88,7 +88,7 @@ pub const DISKSPD: &str = "\nCommand Line: diskspd -b8K -d60 -o4 -t2 -r -w50 -L 
     Total IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\n------------------------------------------------------------------------------\n\
     \x20    0 |       163840 |           20 |       0.50 |      20.00 |    1.000 |     0.500 | iotest.dat (1GiB)\n------------------------------------------------------------------------------\ntotal:         163840 |           20 |       0.50 |      20.00 |    1.000 |     0.500\n\n\
     Read IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\ntotal:          98304 |           12 |       0.30 |      12.00 |    0.750 |     0.500\n\n\
-    Write IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\ntotal:          65536 |            8 |       0.20 |       8.00 |    1.375 |     0.500\n\n\
+    Write IO\nthread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file\ntotal:          65536 |            8 |       0.20 |       8.00 |    1.375 |     0.500\n\n\n\ntotal:\n\
     \x20 %-ile |  Read (ms) | Write (ms) | Total (ms)\n----------------------------------------------\n    min |      0.100 |      0.200 |      0.100\n   50th |      0.700 |      1.300 |      0.900\n   99th |      1.900 |      2.900 |      2.500\n\
     3-nines |      2.100 |      3.100 |      3.100\n    max |      2.200 |      3.200 |      3.200\n";
 
