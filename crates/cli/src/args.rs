@@ -420,6 +420,10 @@ pub struct ImportArgs {
     /// The store to write
     #[arg(long, short, value_name = "STORE")]
     pub output: PathBuf,
+    /// The system that the others are compared with; the first one when not given, of a folder or an archive that with a name
+    /// such as `old`, `before` or `base`
+    #[arg(long, value_name = "SYSTEM")]
+    pub baseline: Option<String>,
     /// What the files are; each is recognised by itself unless this says it
     #[arg(long, value_name = "FORMAT", default_value = AUTO, value_parser = format_names())]
     pub format: String,

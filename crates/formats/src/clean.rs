@@ -204,6 +204,17 @@ fn title_within(line: &str) -> Option<&str> {
     (!title.is_empty() && !title.contains(['*', '<'])).then_some(title)
 }
 
+/// The words before the colon at a line's end, which tell what stands below them; the number of a run does not.
+pub fn title_before(line: &str) -> Option<&str> {
+    const RUNS: [&str; 10] =
+        ["attempt", "iteration", "loop", "pass", "repetition", "round", "run", "test", "trial", "try"];
+    let words = line.trim().strip_suffix(':')?.trim_matches(['*', '_', '`', '#', '=', '-', ' ']);
+    let is_of_run = words
+        .split(|c: char| !c.is_alphabetic())
+        .all(|word| word.is_empty() || RUNS.contains(&word.to_lowercase().as_str()));
+    (!is_of_run && words.len() <= 60).then_some(words)
+}
+
 /// The fenced blocks of Markdown under each heading; `None` where there are no fences.
 pub fn sections(text: &str) -> Option<Vec<Section>> {
     let fence = |line: &str| {
@@ -249,8 +260,8 @@ pub fn sections(text: &str) -> Option<Vec<Section>> {
                     prose += 1;
                     // Words above a block tell what it is, where no heading does.
                     let has_title = heading.is_some() || sub.is_some();
-                    if let Some(words) = line.trim().strip_suffix(':').filter(|words| !has_title && words.len() <= 60) {
-                        (lead, is_new) = (Some(words.trim_matches(['*', '_', '`', ' ']).to_owned()), true);
+                    if let Some(words) = if has_title { None } else { title_before(line) } {
+                        (lead, is_new) = (Some(words.to_owned()), true);
                     }
                 }
             }

@@ -75,6 +75,8 @@ pub struct Input<'a> {
     pub is_named: bool,
     /// Name of the file, for messages and notes.
     pub source: &'a str,
+    /// Its path below the folder or archive that the user named.
+    pub below: &'a str,
     pub text: &'a str,
     pub options: &'a Options,
 }

@@ -1,10 +1,10 @@
 //! Finds the readers of a text of any origin, and their results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clean::{clean, sections};
+use crate::clean::{clean, sections, title_before};
 use crate::reader::{Found, Input, Reader, Reads, of_text};
-use crate::text::shortened;
+use crate::text::{numbered, shortened};
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
 /// What was found in a text.
@@ -22,6 +22,8 @@ pub struct Read {
 pub struct Text<'a> {
     pub text: &'a str,
     pub source: &'a str,
+    /// Its path below the folder or archive that the user named.
+    pub below: &'a str,
     pub system: &'a str,
     /// True if the user gave the system its name; if not, headings of Markdown and the text itself may.
     pub is_named: bool,
@@ -52,16 +54,47 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
         }
     }
     let is_known = text.reader.is_some() || !of_text(&plain).is_empty();
-    read_plain(&Text { text: if is_known { &plain } else { text.text }, ..*text })
+    let whole = Text { text: if is_known { &plain } else { text.text }, ..*text };
+    let read = read_plain(&whole)?;
+    Ok(read_below_words(&whole, &read).unwrap_or(read))
 }
+
+/// Reads a text in parts, each of them a system, if words with a colon stand above each: `On the new machine:` in a mail.
+/// `None` if a part has none, or not all is read that the whole text has.
+fn read_below_words(text: &Text<'_>, whole: &Read) -> Option<Read> {
+    let title = |line: &NotUnderstood| Some((line.line, title_before(&line.text)?.to_owned()));
+    let titles: Vec<(u64, String)> = whole.not_understood.iter().filter_map(title).collect();
+    if text.is_named || titles.is_empty() || titles.len() > MOST_PARTS {
+        return None;
+    }
+    let mut read = Read::default();
+    let mut systems = BTreeSet::new();
+    let results = |read: &Read| read.imports.iter().map(|import| import.results.len()).sum::<usize>();
+    for (at, (from, system)) in titles.iter().enumerate() {
+        let to = titles.get(at + 1).map_or(u64::MAX, |(line, _)| *line);
+        let is_within = |number: u64| *from < number && number < to;
+        // Line numbers hold.
+        let lines = numbered(text.text).map(|(number, line)| if is_within(number) { line } else { "" });
+        let part = lines.collect::<Vec<_>>().join("\n");
+        let part = read_plain(&Text { text: &part, system, ..*text }).ok()?;
+        if results(&part) > 0 {
+            systems.insert(system);
+        }
+        read.extend(part);
+    }
+    (systems.len() > 1 && results(&read) == results(whole)).then_some(read)
+}
+
+/// Most parts that words tell apart.
+const MOST_PARTS: usize = 16;
 
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
     only.map_or_else(|| of_text(text), |reader| vec![reader])
 }
 
 fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
-    let Text { system, is_named, source, text: whole, options, .. } = *text;
-    let input = Input { system, is_named, source, text: whole, options };
+    let Text { system, is_named, source, below, text: whole, options, .. } = *text;
+    let input = Input { system, is_named, source, below, text: whole, options };
     let mut all = Read::default();
     // By line; a line that any reader knows is known.
     let mut strange: Option<BTreeMap<u64, NotUnderstood>> = None;

@@ -262,8 +262,14 @@ const TEXT: &str = include_str!("data/fio/text.txt");
 fn text_gives_rates_latencies_and_conditions() {
     let formats::reader::Reads::Text(read) = formats::fio::READER.reads else { panic!("fio's output is a text") };
     let options = formats::Options::default();
-    let input =
-        formats::reader::Input { system: "disk", is_named: false, source: "a.txt", text: TEXT, options: &options };
+    let input = formats::reader::Input {
+        system: "disk",
+        is_named: false,
+        source: "a.txt",
+        below: "a.txt",
+        text: TEXT,
+        options: &options,
+    };
     let found = read(&input).unwrap();
     assert!(found.not_understood.is_empty(), "{:?}", found.not_understood);
     let results = &found.imported.results;

@@ -16,7 +16,10 @@ use crate::jobs::{DICTIONARY, Jobs, TABLES};
 fn found(bytes: &[u8], is_named: bool) -> Result<Found, FormatError> {
     let Reads::Database(read) = READER.reads else { panic!("it reads databases") };
     let options = Options::default();
-    read(bytes, &Input { system: "hammer", is_named, source: "hammer.DB", text: "", options: &options })
+    read(
+        bytes,
+        &Input { system: "hammer", is_named, source: "hammer.DB", below: "hammer.DB", text: "", options: &options },
+    )
 }
 
 fn import(jobs: Jobs) -> Imported {

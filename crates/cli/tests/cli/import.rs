@@ -331,6 +331,47 @@ fn folders_are_systems_and_their_files_are_recognised() {
     // A folder around them, alone: the folders in it are the systems.
     let scene_of_one = scene.etalon(&["import", ".", "-o", "one"]);
     assert!(scene_of_one.stderr.contains("14 runs of 2 systems: new, old"), "{}", scene_of_one.stderr);
+    scene_of_one.says(0, &["the baseline is old; `--baseline SYSTEM` names another"]);
+    assert!(scene.etalon(&["compare", "one.etalon"]).stdout.contains("A = old, B = new"));
+    scene.etalon(&["import", ".", "-o", "turned", "--baseline", "new"]).says(0, &[]);
+    assert!(scene.etalon(&["compare", "turned.etalon"]).stdout.contains("A = new, B = old"));
+    scene
+        .etalon(&["import", ".", "-o", "none", "--baseline", "newer"])
+        .says(2, &["`newer`", "its systems are: new, old"]);
+}
+
+/// What hyperfine exports of two commands.
+fn hyperfine(seconds: f64) -> String {
+    let of =
+        |name: &str, s: f64| format!(r#"{{"command":"{name}","mean":{s},"stddev":0.1,"median":{s},"times":[{s}]}}"#);
+    format!(r#"{{"results":[{},{}]}}"#, of("psql a", seconds), of("psql b", 2.0 * seconds))
+}
+
+#[test]
+fn one_name_in_results_of_two_machines_is_two_systems() {
+    let scene = Scene::new();
+    let estimates = |ns: f64| {
+        let of = |name: &str| format!(r#""{name}":{{"point_estimate":{ns},"standard_error":1.0}}"#);
+        format!("{{{},{}}}", of("mean"), of("median"))
+    };
+    for (machine, figure) in [("m1", 1.0), ("m2", 3.0)] {
+        for benchmark in ["insert", "delete"] {
+            let folder = format!("{machine}/{benchmark}/10/new");
+            std::fs::create_dir_all(scene.path().join(&folder)).unwrap();
+            scene.write(&format!("{folder}/estimates.json"), &estimates(figure));
+        }
+        scene.write(&format!("{machine}.json"), &hyperfine(figure));
+    }
+    let of_one = scene.etalon(&["import", "m1.json", "-o", "one"]);
+    of_one.says(0, &["2 runs of 2 systems: psql a, psql b"]);
+    let said = "several inputs have results of the same names, so each input is a system";
+    scene.etalon(&["import", "m1.json", "m2.json", "-o", "h"]).says(0, &[said, "4 runs of 2 systems: m1, m2"]);
+    let rows = scene.etalon(&["export", "h.etalon"]).stdout;
+    assert!(rows.contains("m1,hyperfine,psql a,1,elapsed,s,lower,primary,measured,1\n"), "{rows}");
+    scene.etalon(&["import", "m1", "m2", "-o", "c"]).says(0, &[said, "4 runs of 2 systems: m1, m2"]);
+    let rows = scene.etalon(&["export", "c.etalon"]).stdout;
+    assert!(rows.contains("m2,criterion,new,insert/10,1,time,ns,lower,primary,measured,3\n"), "{rows}");
+    scene.etalon(&["import", "m1", "-o", "alone"]).says(0, &["2 runs of 1 system: new"]);
 }
 
 #[test]

@@ -46,15 +46,26 @@ fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
     if baseline == "change" {
         return None;
     }
-    let from = parts.iter().rposition(|part| *part == "criterion").map_or(parts.len().saturating_sub(1), |at| at + 1);
-    let name = parts.get(from..).unwrap_or_default().join("/");
+    let name = match parts.iter().rposition(|part| *part == "criterion") {
+        Some(at) => parts[at + 1..].join("/"),
+        None => {
+            let below: Vec<&str> =
+                input.below.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
+            below[..below.len().saturating_sub(2)].join("/")
+        }
+    };
     let system = if input.is_named { input.system } else { baseline };
     // Up to version 0.3 the names are capitalised.
     let estimate =
         |names: [&str; 2]| names.iter().find_map(|name| json.get(*name)?.get("point_estimate").and_then(json_number));
     let (mean, median, slope) =
         (estimate(["mean", "Mean"]), estimate(["median", "Median"]), estimate(["slope", "Slope"]));
-    Some(result(system, &name, mean, median, slope))
+    let mut result = result(system, &name, mean, median, slope);
+    if input.is_named {
+        // Two baselines of a system are no repetitions.
+        result.keys.insert("baseline".to_owned(), Value::Text(baseline.to_owned()));
+    }
+    Some(result)
 }
 
 fn message(json: &Json, system: &str) -> Option<ImportedResult> {

@@ -63,7 +63,7 @@ fn import(name: &str, bytes: &[u8]) {
             read(&[file], &options, &mut open).unwrap_or_default()
         }
         Some(Reads::Database(read)) => {
-            let input = Input { system: "a", is_named: false, source: "f", text: "", options: &options };
+            let input = Input { system: "a", is_named: false, source: "f", below: "f", text: "", options: &options };
             read(bytes, &input).map(|found| vec![found.imported]).unwrap_or_default()
         }
         Some(Reads::Text(_)) => text(bytes, &options),
@@ -84,7 +84,7 @@ fn import(name: &str, bytes: &[u8]) {
 
 fn text(bytes: &[u8], options: &Options) -> Vec<Imported> {
     let text = &formats::text::decode(bytes);
-    let asked = Text { text, source: "f", system: "a", is_named: false, reader: None, options };
+    let asked = Text { text, source: "f", below: "f", system: "a", is_named: false, reader: None, options };
     read(&asked).map(|read| read.imports).unwrap_or_default()
 }
 

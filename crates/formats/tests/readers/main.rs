@@ -18,7 +18,7 @@ use crate::samples::*;
 
 fn import_as(text: &str, source: &str, system: &str, is_named: bool) -> Vec<Imported> {
     let options = Options::default();
-    let text = Text { text, source, system, is_named, reader: None, options: &options };
+    let text = Text { text, source, below: source, system, is_named, reader: None, options: &options };
     let read = read(&text).unwrap();
     assert!(read.not_understood.is_empty(), "{:?}", read.not_understood);
     read.imports
@@ -270,7 +270,7 @@ fn hammerdb_gives_streams_queries_and_profiles() {
 fn wide(text: &str, mappings: &[&str]) -> Result<Vec<ImportedResult>, formats::FormatError> {
     let mappings = mappings.iter().map(|text| formats::tidy::wide::Mapping::read(text).unwrap()).collect();
     let options = Options { mappings, ..Options::default() };
-    let asked = Text { text, source: "f", system: "s", is_named: false, reader: None, options: &options };
+    let asked = Text { text, source: "f", below: "f", system: "s", is_named: false, reader: None, options: &options };
     read(&asked).map(|read| read.imports.into_iter().flat_map(|import| import.results).collect())
 }
 

@@ -1,6 +1,6 @@
 //! What published outputs have and a tool's own documents do not show.
 
-use crate::samples::{BENCHMARKSQL, DISKSPD, HYPERFINE, TPCC_MYSQL};
+use crate::samples::{BENCHMARKSQL, DISKSPD, HYPERFINE, PGBENCH, TPCC_MYSQL};
 use crate::{figure, import, import_with, key};
 
 #[test]
@@ -75,8 +75,14 @@ fn json_next_to_other_blocks_of_a_page_is_read() {
     let error = formats::reader::named("hyperfine").map(|reader| {
         let text = format!("{HYPERFINE}\n{}", &HYPERFINE[..HYPERFINE.len() / 2]);
         let options = formats::Options::default();
-        let input =
-            formats::reader::Input { system: "s", is_named: false, source: "f", text: &text, options: &options };
+        let input = formats::reader::Input {
+            system: "s",
+            is_named: false,
+            source: "f",
+            below: "f",
+            text: &text,
+            options: &options,
+        };
         let formats::reader::Reads::Text(read) = reader.reads else { unreachable!() };
         read(&input).unwrap_err().to_string()
     });
@@ -97,7 +103,15 @@ fn results_of(name: &str, bytes: &[u8]) -> Vec<formats::ImportedResult> {
     let text = &formats::text::decode(bytes);
     // A tidy table names its systems itself.
     let is_named = name != "tidy";
-    let asked = formats::recognise::Text { text, source: "f", system: "a", is_named, reader: None, options: &options };
+    let asked = formats::recognise::Text {
+        text,
+        source: "f",
+        below: "f",
+        system: "a",
+        is_named,
+        reader: None,
+        options: &options,
+    };
     let mut imports = formats::recognise::read(&asked).map(|read| read.imports).unwrap_or_default();
     imports.iter_mut().flat_map(|import| std::mem::take(&mut import.results)).collect()
 }
@@ -130,4 +144,35 @@ fn each_sample_reads_the_same_however_it_was_sent() {
         }
     }
     assert!(unlike.is_empty(), "{unlike:?}");
+}
+
+#[test]
+fn words_above_results_in_a_mail_name_their_systems() {
+    let systems = |text: &str, is_named: bool| -> Vec<String> {
+        let options = formats::Options::default();
+        let asked = formats::recognise::Text {
+            text,
+            source: "f",
+            below: "f",
+            system: "mail",
+            is_named,
+            reader: None,
+            options: &options,
+        };
+        let imports = formats::recognise::read(&asked).unwrap().imports;
+        imports.into_iter().flat_map(|import| import.results).map(|result| result.system).collect()
+    };
+    let mail = format!("Hi Anna,\n\non the old box:\n\n{PGBENCH}\nOn the new one:\n\n{PGBENCH}\nCheers, Tom\n");
+    assert_eq!(systems(&mail, false), ["on the old box", "On the new one"]);
+    assert_eq!(systems(&mail, true), ["mail", "mail"]);
+    let quoted: String = mail.lines().map(|line| format!("> {line}\n")).collect();
+    assert_eq!(systems(&quoted, false), ["on the old box", "On the new one"]);
+    for text in [
+        format!("Run 1:\n{PGBENCH}\nRun 2:\n{PGBENCH}"),
+        format!("Results:\n{PGBENCH}\nResults:\n{PGBENCH}"),
+        format!("{PGBENCH}\nOnce more:\n{PGBENCH}"),
+        format!("Run 1:\n```\n{PGBENCH}```\nRun 2:\n```\n{PGBENCH}```\n"),
+    ] {
+        assert_eq!(systems(&text, false), ["mail", "mail"], "{text}");
+    }
 }

@@ -99,19 +99,30 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
 /// Letters that a part keeps.
 const SHORTEST_PART: usize = 12;
 
-/// Joins parts of a name. Until it fits, the longest one loses the name of its key, then letters: what tells rows apart may be
-/// at the end.
+/// Joins parts of a name, of which the last two are the metric and its unit. Until it fits, the longest one loses the name of its
+/// key, then letters; then all lose the names of their keys, and the first ones go: the metric tells the rows of a case apart.
 fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
+    let value_of =
+        |part: &str| part.split_once('=').map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty());
     loop {
         let whole = parts.join(", ");
-        let longest = parts.iter_mut().max_by_key(|part| part.width());
-        let Some(part) = longest.filter(|part| whole.width() > width && part.width() > SHORTEST_PART) else {
+        if whole.width() <= width {
+            return whole;
+        }
+        let keys = parts.len().saturating_sub(2);
+        let longest = parts.iter_mut().max_by_key(|part| part.width()).filter(|part| part.width() > SHORTEST_PART);
+        if let Some(part) = longest {
+            *part = value_of(part).unwrap_or_else(|| clipped(part, part.width() - 1));
+        } else if let Some((part, value)) =
+            parts[..keys].iter_mut().find_map(|part| value_of(part).map(|value| (part, value)))
+        {
+            *part = value;
+        } else if keys > 1 {
+            parts.drain(..2);
+            parts.insert(0, "…".to_owned());
+        } else {
             return clipped(&whole, width);
-        };
-        *part = match part.split_once('=') {
-            Some((_, value)) if !value.is_empty() => value.to_owned(),
-            _ => clipped(part, part.width() - 1),
-        };
+        }
     }
 }
 
@@ -124,7 +135,10 @@ mod tests {
         let fitted = |texts: &[&str], width| fit_parts(texts.iter().map(|text| (*text).to_owned()).collect(), width);
         let long = ["statements=14 read, 4 write, 2 other", "threads=128", "response p95", "ms ↓"];
         assert_eq!(fitted(&long, 52), "14 read, 4 write, …, threads=128, response p95, ms ↓");
-        assert_eq!(fitted(&long, 40), "14 read, 4 …, threads=128, response p95…");
+        assert_eq!(fitted(&long, 40), "14 read, 4 …, 128, response p95, ms ↓");
+        let many = ["bs=1m", "iodepth=32", "job=write-1m", "op=read", "response p99", "us ↓"];
+        assert_eq!(fitted(&many, 42), "1m, 32, write-1m, read, response p99, us ↓");
+        assert_eq!(fitted(&many, 40), "…, write-1m, read, response p99, us ↓");
         assert_eq!(fitted(&["threads=4", "ms ↓"], 40), "threads=4, ms ↓");
     }
 }

@@ -71,7 +71,8 @@ mod tests {
     fn an_alias_renames_benchmarks_keys_and_values() {
         let text = "system,benchmark,metric,value,size\na,x,iops,1,4 kB\n";
         let options = formats::Options::default();
-        let input = reader::Input { system: "a", is_named: false, source: "t.csv", text, options: &options };
+        let input =
+            reader::Input { system: "a", is_named: false, source: "t.csv", below: "t.csv", text, options: &options };
         let reader::Reads::Text(read) = formats::tidy::READER.reads else { panic!("tidy tables are texts") };
         let mut imports = vec![read(&input).unwrap().imported];
         let texts = ["x=y", "size=bs", "4 kB=4096"].map(str::to_owned);

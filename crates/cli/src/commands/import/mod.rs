@@ -1,9 +1,11 @@
 //! `etalon import`: results of other tools into a store.
 
 mod alias;
+mod baseline;
 mod inputs;
 mod read;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use formats::tidy::wide::Mapping;
@@ -25,6 +27,8 @@ use crate::printer::Printer;
 const BUILD: &str = report::evidence::IMPORTED;
 /// `--format`: each file is recognised.
 pub const AUTO: &str = "auto";
+/// Most files of which each has a line of its own.
+const SHOWN_FILES: usize = 20;
 /// Unrecognised lines shown per file.
 const SHOWN_LINES: usize = 5;
 
@@ -36,13 +40,18 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let only = formats::reader::named(&args.format);
     let options = options(args, only)?;
     let aliases = Aliases::read(&args.alias)?;
-    let mut imports = Reading::new(only, &options, printer).read(&inputs::inputs(args)?)?;
+    let inputs = inputs::inputs(args)?;
+    let mut imports = Reading::new(only, &options, printer).read(&inputs)?;
     aliases.apply(&mut imports)?;
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
+    let mut experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
+    let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;
     let path = with_extension(&args.output);
     keep(&path, &experiment)?;
     tell(&path, &experiment, &imports, printer);
+    if !printer.json {
+        chosen.iter().for_each(|note| printer.note(note));
+    }
     Ok(Exit::Done)
 }
 
@@ -151,11 +160,10 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         printer.out(&document.to_string());
         return;
     }
-    for import in imports {
-        let version = import.version.as_deref().unwrap_or("of unknown version");
-        let results = count(import.results.len(), "result");
-        printer.note(&format!("{}: {results} of {} {version}", import.source, import.tool));
-        import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+    if imports.len() > SHOWN_FILES {
+        tell_together(imports, printer);
+    } else {
+        imports.iter().for_each(|import| tell_file(import, printer));
     }
     experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.remark(note));
     if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
@@ -164,4 +172,39 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
     let runs = count(experiment.runs.len(), "run");
     printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
     printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
+}
+
+fn tell_file(import: &Imported, printer: Printer) {
+    let results = count(import.results.len(), "result");
+    printer.note(&format!("{}: {results} of {} {}", import.source, import.tool, version_of(import)));
+    import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+}
+
+fn version_of(import: &Imported) -> &str {
+    import.version.as_deref().unwrap_or("of unknown version")
+}
+
+/// Says of many files how many there are of each tool and system, and each note once.
+fn tell_together(imports: &[Imported], printer: Printer) {
+    let mut groups: BTreeMap<(&str, &str, &str), (usize, usize)> = BTreeMap::new();
+    let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
+    for import in imports {
+        let system = import.results.first().map_or("", |result| result.system.as_str());
+        let group = groups.entry((system, import.tool, version_of(import))).or_default();
+        *group = (group.0 + 1, group.1 + import.results.len());
+        import.notes.iter().for_each(|note| *notes.entry(note).or_default() += 1);
+    }
+    for ((system, tool, version), (files, results)) in groups.iter().take(SHOWN_FILES) {
+        let (files, results) = (count(*files, "file"), count(*results, "result"));
+        printer.note(&format!("{system}: {results} of {tool} {version} from {files}"));
+    }
+    if let Some(more) = groups.len().checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
+        printer.note(&format!("and {more} more groups of files"));
+    }
+    for (note, files) in notes.iter().take(SHOWN_LINES) {
+        printer.note(&format!("  {note} (in {})", count(*files, "file")));
+    }
+    if let Some(more) = notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
+        printer.note(&format!("  and {more} more notes, which the store keeps"));
+    }
 }

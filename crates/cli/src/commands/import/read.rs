@@ -1,5 +1,6 @@
 //! Reads what the arguments name: each text by the readers that recognise it, logs together.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
 use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, of_database, of_log};
 use formats::recognise::{Read, Text, first_words, read as read_text};
-use formats::{FormatError, Imported, Options, Reader, logs};
+use formats::{FormatError, Imported, NotUnderstood, Options, Reader, logs};
 use report::number::count;
 
 use super::inputs::{Input, Kind, NamedBy, files_below, systems_below};
@@ -29,6 +30,8 @@ struct Leaf {
     is_explicit: bool,
     /// Its name in messages.
     path: PathBuf,
+    /// The path below the folder or archive that an argument names.
+    below: PathBuf,
     /// `None` for a file that is opened when it is read.
     bytes: Option<Vec<u8>>,
 }
@@ -57,14 +60,46 @@ pub struct Reading<'a> {
     logs_at: Option<usize>,
     /// Files of folders that are of no known format.
     unknown: Vec<String>,
+    /// Lines that no reader knows, by file.
+    strange: Vec<(String, Vec<NotUnderstood>)>,
+    /// The inputs of each case whose system the file itself names.
+    named_by_files: BTreeMap<(String, String, String), BTreeSet<String>>,
+    /// True if systems are named after files and folders, whatever these name.
+    ignores_own_names: bool,
 }
 
 impl<'a> Reading<'a> {
     pub fn new(only: Option<&'static Reader>, options: &'a Options, printer: Printer) -> Reading<'a> {
-        Reading { only, options, printer, imports: Vec::new(), logs: Vec::new(), logs_at: None, unknown: Vec::new() }
+        Reading {
+            only,
+            options,
+            printer,
+            imports: Vec::new(),
+            logs: Vec::new(),
+            logs_at: None,
+            unknown: Vec::new(),
+            strange: Vec::new(),
+            named_by_files: BTreeMap::new(),
+            ignores_own_names: false,
+        }
     }
 
+    /// Reads all inputs. If two of them name a system of one case alike, as two machines' results of the same commands do, they
+    /// are no repetitions: then inputs name the systems.
     pub fn read(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
+        self.read_once(inputs)?;
+        let is_repeatable = inputs.iter().all(|input| input.kind != Kind::Stdin);
+        if is_repeatable && self.named_by_files.values().any(|inputs| inputs.len() > 1) {
+            self.printer.remark("several inputs have results of the same names, so each input is a system");
+            self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
+            self.read_once(inputs)?;
+        }
+        self.strange.iter().for_each(|(source, lines)| show_strange(source, lines, self.printer));
+        self.tell_unknown(inputs)?;
+        Ok(self.imports)
+    }
+
+    fn read_once(&mut self, inputs: &[Input]) -> Result<(), CliError> {
         for input in inputs {
             match input.kind {
                 Kind::File => self.file(input.leaf(input.path.clone(), None))?,
@@ -85,9 +120,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        self.read_logs()?;
-        self.tell_unknown(inputs)?;
-        Ok(self.imports)
+        self.read_logs()
     }
 
     fn folder(&mut self, input: &Input, is_alone: bool) -> Result<(), CliError> {
@@ -95,8 +128,8 @@ impl<'a> Reading<'a> {
         let below: Vec<PathBuf> =
             paths.iter().map(|path| path.strip_prefix(&input.path).unwrap_or(path).to_owned()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
-        for (path, system) in paths.into_iter().zip(systems) {
-            let leaf = Leaf { system, named_by: input.below(), is_explicit: false, path, bytes: None };
+        for ((path, below), system) in paths.into_iter().zip(below).zip(systems) {
+            let leaf = Leaf { system, named_by: input.below(), is_explicit: false, path, below, bytes: None };
             if super::inputs::is_archive(&leaf.path) {
                 self.unknown.push(format!("{} (an archive within a folder)", leaf.path.display()));
             } else {
@@ -121,8 +154,9 @@ impl<'a> Reading<'a> {
         let below: Vec<PathBuf> = files.iter().map(|(name, _)| name.clone()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
         for ((name, bytes), system) in files.into_iter().zip(systems) {
-            let path = input.path.join(name);
-            self.file(Leaf { system, named_by: input.below(), is_explicit: false, path, bytes: Some(bytes) })?;
+            let path = input.path.join(&name);
+            let bytes = Some(bytes);
+            self.file(Leaf { system, named_by: input.below(), is_explicit: false, path, below: name, bytes })?;
         }
         Ok(())
     }
@@ -203,8 +237,9 @@ impl<'a> Reading<'a> {
         let asked = Text {
             text: output::without_seal(&text),
             source: &source,
+            below: &leaf.below.display().to_string(),
             system: &leaf.system,
-            is_named: leaf.named_by == NamedBy::User,
+            is_named: leaf.named_by == NamedBy::User || self.ignores_own_names,
             reader: self.only,
             options: self.options,
         };
@@ -216,9 +251,19 @@ impl<'a> Reading<'a> {
             self.unknown.push(source);
             return Ok(());
         }
-        show_strange(&source, &not_understood, self.printer);
-        self.imports.extend(imports);
+        self.strange.push((source, not_understood));
+        imports.into_iter().for_each(|import| self.add(leaf, import));
         Ok(())
+    }
+
+    fn add(&mut self, leaf: &Leaf, import: Imported) {
+        // Of tables several files may be parts of one.
+        let is_table = [formats::tidy::READER.name, formats::tidy::wide::READER.name].contains(&import.tool);
+        for result in import.results.iter().filter(|result| !is_table && result.system != leaf.system) {
+            let case = (result.system.clone(), result.benchmark.clone(), format!("{:?}", result.keys));
+            self.named_by_files.entry(case).or_default().insert(leaf.system.clone());
+        }
+        self.imports.push(import);
     }
 
     fn database(
@@ -228,12 +273,13 @@ impl<'a> Reading<'a> {
         (reader, read): (&'static Reader, ReadDatabase),
     ) -> Result<(), CliError> {
         let source = leaf.path.display().to_string();
-        let is_named = leaf.named_by == NamedBy::User;
-        let input = reader::Input { system: &leaf.system, is_named, source: &source, text: "", options: self.options };
+        let is_named = leaf.named_by == NamedBy::User || self.ignores_own_names;
+        let (system, below) = (&leaf.system, leaf.below.display().to_string());
+        let input = reader::Input { system, is_named, source: &source, below: &below, text: "", options: self.options };
         match read(bytes, &input) {
             Ok(found) if !found.imported.results.is_empty() => {
-                show_strange(&source, &found.not_understood, self.printer);
-                self.imports.push(found.imported);
+                self.strange.push((source, found.not_understood));
+                self.add(leaf, found.imported);
             }
             Ok(_) if leaf.is_explicit => return Err(nothing_in(&source, &[reader.name], "")),
             Err(error) if leaf.is_explicit => return Err(in_file(&leaf.path, &error)),
@@ -295,7 +341,8 @@ fn nothing_in(source: &str, empty: &[&str], text: &str) -> CliError {
 
 impl Input {
     fn leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
-        Leaf { system: self.system.clone(), named_by: self.named_by, is_explicit: true, path, bytes }
+        let below = path.clone();
+        Leaf { system: self.system.clone(), named_by: self.named_by, is_explicit: true, path, below, bytes }
     }
 
     /// Who names what is in it.
