@@ -171,7 +171,8 @@ static FAULTS_OF_CLAIMS: [Fault; 23] = [
     ),
 ];
 
-static FAULTS: [Fault; 40] = [
+static FAULTS: [Fault; 41] = [
+    drawn("half of the warehouses", Rules { warehouses_used: 50, ..FAIR }, "warehouses of transactions"),
     drawn("items of another range", Rules { items_sold: 90, ..FAIR }, "items are not drawn"),
     drawn("items drawn evenly", Rules { items_a: 0, ..FAIR }, "items are not drawn"),
     drawn("customers of another A", Rules { customers_a: 255, ..FAIR }, "customers are not drawn"),

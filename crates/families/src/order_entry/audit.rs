@@ -69,6 +69,14 @@ pub enum Drawn {
 /// What is drawn evenly, from a whole number to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Even {
+    /// Where terminals have none of their own.
+    Warehouse,
+    /// As above.
+    District,
+    /// Numbered without the terminal's.
+    OtherWarehouse,
+    /// Of a customer of another warehouse.
+    OtherDistrict,
     OrderDistrict,
     Lines,
     Quantity,
@@ -80,7 +88,11 @@ pub enum Even {
 }
 
 impl Even {
-    const ALL: [Even; 8] = [
+    const ALL: [Even; 12] = [
+        Even::Warehouse,
+        Even::District,
+        Even::OtherWarehouse,
+        Even::OtherDistrict,
         Even::OrderDistrict,
         Even::Lines,
         Even::Quantity,
@@ -93,8 +105,12 @@ impl Even {
 
     /// The name of the values, their least and their most, by the specification's clauses 2.4.1.2 to 2.4.1.5, 2.5.1.2,
     /// 2.5.1.3, 2.6.1.2, 2.7.1.2 and 2.8.1.2.
-    const fn rule(self) -> (&'static str, i64, i64) {
+    const fn rule(self, size: Size) -> (&'static str, i64, i64) {
         match self {
+            Even::Warehouse => ("warehouses of transactions", 1, size.warehouses as i64),
+            Even::District => ("districts of terminals", 1, 10),
+            Even::OtherWarehouse => ("other warehouses", 1, size.warehouses as i64 - 1),
+            Even::OtherDistrict => ("districts of customers of other warehouses", 1, 10),
             Even::OrderDistrict => ("districts of orders", 1, 10),
             Even::Lines => ("numbers of lines of orders", 5, 15),
             Even::Quantity => ("quantities of lines", 1, 10),
@@ -106,16 +122,24 @@ impl Even {
         }
     }
 
-    fn bins(self) -> usize {
-        let (_, least, most) = self.rule();
+    fn bins(self, size: Size) -> usize {
+        let (_, least, most) = self.rule(size);
         EVEN_BINS.min((most - least + 1) as usize)
     }
 
     /// The bin of a value; one that is out of the range has none.
-    fn bin(self, value: i64) -> Option<usize> {
-        let (_, least, most) = self.rule();
+    fn bin(self, value: i64, size: Size) -> Option<usize> {
+        let (_, least, most) = self.rule(size);
         let values = (most - least + 1) as usize;
-        (least..=most).contains(&value).then(|| (value - least) as usize * self.bins() / values)
+        (least..=most).contains(&value).then(|| (value - least) as usize * self.bins(size) / values)
+    }
+
+    /// The share of the values that a bin has.
+    fn share(self, bin: usize, size: Size) -> f64 {
+        let (_, least, most) = self.rule(size);
+        let (values, bins) = ((most - least + 1) as usize, self.bins(size));
+        let first = |bin: usize| (bin * values).div_ceil(bins);
+        (first(bin + 1) - first(bin)) as f64 / values as f64
     }
 }
 
@@ -178,7 +202,7 @@ impl Tally {
             }
         }
         for (what, value) in &self.even {
-            let place = match what.bin(*value) {
+            let place = match what.bin(*value, size) {
                 Some(bin) => FIRST_EVEN + *what as usize * EVEN_BINS + bin,
                 None => OUT_OF_RANGE + *what as usize,
             };
@@ -398,18 +422,18 @@ impl Audit<'_> {
 
     /// χ² of what is drawn evenly.
     fn uneven(&self, what: Even) -> Option<String> {
-        let (name, least, most) = what.rule();
+        let (name, least, most) = what.rule(self.size);
         let out = self.sums.get(OUT_OF_RANGE + what as usize).copied().unwrap_or_default();
         if out > 0 {
             return Some(format!("{out} {name} are not {least} to {most}, as the specification says"));
         }
         let first = FIRST_EVEN + what as usize * EVEN_BINS;
-        let counts = self.sums.get(first..first + what.bins())?;
+        let counts = self.sums.get(first..first + what.bins(self.size))?;
         let drawn: u64 = counts.iter().sum();
-        let mean = drawn as f64 / counts.len() as f64;
-        let chi2: f64 = counts.iter().map(|count| (*count as f64 - mean).powi(2) / mean).sum();
-        let degrees = (counts.len() - 1) as f64;
-        let is_uneven = mean >= FEWEST_IN_BIN && chi2 > most_chi2(degrees);
+        let means: Vec<f64> = (0..counts.len()).map(|bin| drawn as f64 * what.share(bin, self.size)).collect();
+        let chi2: f64 = counts.iter().zip(&means).map(|(count, mean)| (*count as f64 - mean).powi(2) / mean).sum();
+        let degrees = counts.len().saturating_sub(1) as f64;
+        let is_uneven = means.iter().all(|mean| *mean >= FEWEST_IN_BIN) && chi2 > most_chi2(degrees);
         is_uneven.then(|| {
             format!("{name} are not {least} to {most} equally often: χ² of {drawn} is {chi2:.0} of {degrees} degrees")
         })
@@ -501,19 +525,24 @@ mod tests {
 
     #[test]
     fn even_draws_are_checked_by_their_range_and_evenness() {
-        for what in Even::ALL {
+        // As many as there are bins, and numbers that they do not divide.
+        for (what, warehouses) in [11, 12, 25].into_iter().flat_map(|count| Even::ALL.map(|what| (what, count))) {
             let (mut tally, mut sums) = (Tally::default(), Vec::new());
-            let (_, least, most) = what.rule();
+            let size = Size::of(warehouses);
+            let (_, least, most) = what.rule(size);
             let mut rng = load::rng::Rng::new(7);
             (0..2_000).for_each(|_| tally.draw_evenly(what, rng.int_between(least, most)));
-            tally.add_to(Size::of(1), TransactionEnd::Failed, &[], &mut sums);
-            assert_eq!(audit(&sums, 1).uneven(what), None);
+            tally.add_to(size, TransactionEnd::Failed, &[], &mut sums);
+            assert_eq!(audit(&sums, warehouses).uneven(what), None);
             let first = FIRST_EVEN + what as usize * EVEN_BINS;
-            sums[first] += 150;
-            assert!(audit(&sums, 1).uneven(what).is_some_and(|said| said.contains("equally often")), "{what:?}");
+            sums[first] += 250;
+            assert!(
+                audit(&sums, warehouses).uneven(what).is_some_and(|said| said.contains("equally often")),
+                "{what:?}"
+            );
             tally.draw_evenly(what, most + 1);
-            tally.add_to(Size::of(1), TransactionEnd::Failed, &[], &mut sums);
-            assert!(audit(&sums, 1).uneven(what).is_some_and(|said| said.starts_with("1 ")), "{what:?}");
+            tally.add_to(size, TransactionEnd::Failed, &[], &mut sums);
+            assert!(audit(&sums, warehouses).uneven(what).is_some_and(|said| said.starts_with("1 ")), "{what:?}");
         }
     }
 }

@@ -89,7 +89,7 @@ impl Payment {
         let district = input.district_of(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
         let (warehouse_of_customer, district_of_customer) = match input.other_warehouse().filter(|_| is_remote) {
-            Some(other) => (other, input.any_district()),
+            Some(other) => (other, input.district_of(Even::OtherDistrict)),
             None => (input.home, district),
         };
         let customer = select_customer(input, fields);

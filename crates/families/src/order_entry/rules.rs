@@ -25,6 +25,8 @@ pub struct Rules {
     pub items_sold: i64,
     /// Whether last names have the load's C.
     pub names_of_load: bool,
+    /// Warehouses that are used where terminals have none of their own, of those that there are.
+    pub warehouses_used: i64,
     pub districts: i64,
     /// Districts that a delivery visits.
     pub delivered_districts: i64,
@@ -49,6 +51,7 @@ impl Rules {
         items_a: 8_191,
         items_sold: 100,
         names_of_load: false,
+        warehouses_used: 100,
         districts: DISTRICTS as i64,
         delivered_districts: DISTRICTS as i64,
         most_pieces: 10,

@@ -62,15 +62,8 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
-    pub fn any_district(&mut self) -> i64 {
-        self.rng.int_between(1, self.rules.districts)
-    }
-
-    /// The district in which something is entered.
     pub fn district_of(&mut self, what: Even) -> i64 {
-        let district = self.any_district();
-        self.tally.draw_evenly(what, district);
-        district
+        self.even(what, 1, self.rules.districts)
     }
 
     pub fn even(&mut self, what: Even, least: i64, most: i64) -> i64 {
@@ -85,7 +78,7 @@ impl Input<'_> {
         if all < 2 {
             return None;
         }
-        let drawn = self.rng.int_between(1, all - 1);
+        let drawn = self.even(Even::OtherWarehouse, 1, all - 1);
         Some(if drawn >= self.home { drawn + 1 } else { drawn })
     }
 
@@ -186,7 +179,14 @@ impl NativeClient for Terminal {
         let mut rng = Rng::of_transaction(self.seed, self.client, index);
         let (home, district) = match self.load.home {
             Home::Fixed => (self.home, self.district),
-            Home::Any => (rng.int_between(1, self.load.size.warehouses as i64), rng.int_between(1, DISTRICTS as i64)),
+            Home::Any => {
+                let used = self.load.size.warehouses as i64 * self.load.rules.warehouses_used / 100;
+                let warehouse = rng.int_between(1, used);
+                let district = rng.int_between(1, DISTRICTS as i64);
+                self.tally.draw_evenly(Even::Warehouse, warehouse);
+                self.tally.draw_evenly(Even::District, district);
+                (warehouse, district)
+            }
         };
         let mut input = Input {
             rng,
