@@ -27,8 +27,9 @@ pub(super) struct Uncovered {
 pub(super) fn mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     by_sessions(counts).or_else(|| {
         let Uncovered { commits, clients, syncs } = uncovered(program, counts, counters)?;
+        let of = if clients == 1 { "one client".to_owned() } else { format!("{clients} clients") };
         let detail = format!(
-            "{commits} commits of {clients} clients changed rows, and the log was synced {syncs} times: a script or a trigger has \
+            "{commits} commits of {of} changed rows, and the log was synced {syncs} times: a script or a trigger has \
              turned the wait for the log off"
         );
         Some(Mark { kind: MarkKind::DelayedCommits, detail })
