@@ -8,7 +8,7 @@ use load::worker::LoadCounts;
 
 use super::Mix;
 use super::audit::{Audit, BEYOND_CHANCE, Count, most_chance};
-use super::deck::{Cards, Kind, MOST_NEW_ORDERS};
+use super::deck::{Cards, Kind, MOST_NEW_ORDERS, most_new_orders_a_minute};
 
 /// # Errors
 /// [`FailureKind::Verification`], with what failed first.
@@ -30,6 +30,22 @@ pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Res
         )),
         false => Err(refused),
     }
+}
+
+/// Standard deviations, of counts that come one by one, that chance does not explain.
+const HASTE_DEVIATIONS: f64 = 5.0;
+
+/// Finds more new orders than terminals that key and think can enter, as where their waits were left out. What waited for its
+/// answer when the measured part began, one transaction of each terminal, may end in it besides.
+pub fn haste(kinds: &[KindCounts], window_min: f64, cards: Cards, terminals: u32) -> Option<String> {
+    let entered = kinds.get(Kind::NewOrder as usize)?.in_window as f64;
+    let most = most_new_orders_a_minute(cards) * f64::from(terminals) * window_min;
+    (entered > most + HASTE_DEVIATIONS * most.sqrt() + f64::from(terminals)).then(|| {
+        format!(
+            "{entered:.0} new orders were entered in {:.0} s, where {terminals} terminals that key and think enter {most:.0}",
+            60.0 * window_min
+        )
+    })
 }
 
 /// The kinds of transactions, and what is counted of each.
@@ -115,6 +131,7 @@ fn fault(kinds: &[KindCounts]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::Rules;
     use super::*;
 
     /// Of 23,000 cards, with so many deliveries and payments that failed.
@@ -149,6 +166,16 @@ mod tests {
         assert_eq!(fault(&orders), None, "there is no least share of them");
         assert!(failed_orders(&orders).unwrap().starts_with("9990 new-order failed, and 10 committed"));
         assert!(fault(&of(0, 3_000)).unwrap().contains("were payment"));
+    }
+
+    #[test]
+    fn terminals_that_do_not_wait_are_found_by_their_orders() {
+        let cards = Rules::SPECIFICATION.cards;
+        // 20 terminals enter some 25 orders a minute.
+        let found = |minutes, terminals| haste(&of(0, 0), minutes, cards, terminals);
+        assert_eq!(found(10_000.0 / 25.0, 20), None);
+        assert_eq!(found(9_700.0 / 25.0, 20), None, "by chance");
+        assert!(found(9_000.0 / 25.0, 20).unwrap().starts_with("10000 new orders were entered in 21600 s"));
     }
 
     #[test]

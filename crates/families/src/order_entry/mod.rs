@@ -286,6 +286,11 @@ impl Native for OrderEntry {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
         committed::refuse_other_mix(&audit, counts, self.mix)?;
+        let window_min = counts.window_ns as f64 / 60e9;
+        let haste = || committed::haste(&counts.kinds, window_min, self.rules.cards, self.terminals);
+        if let Some(cause) = (self.pace == Pace::Spec).then(haste).flatten() {
+            return Err(untrusted(cause));
+        }
         // A call tells nothing of the rows that its procedure changes.
         if let (Calls::Statements, Some(cause)) = (self.calls, changed::fault(&audit, &counts.kinds, self.terminals)) {
             return Err(untrusted(cause));
