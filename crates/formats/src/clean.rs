@@ -2,6 +2,8 @@
 //!
 //! A line stays a line, so that line numbers hold.
 
+use std::borrow::Cow;
+
 /// A prefix is one of the text if this share of its lines, in percent, has it.
 const SHARE_PERCENT: usize = 60;
 /// Prefixes may stand in front of each other: a container's name, then a time.
@@ -19,6 +21,31 @@ pub fn clean(text: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// A saved mail without its encoding `quoted-printable`, which breaks lines and writes `=` as `=3D`.
+pub fn unquoted(text: &str) -> Cow<'_, str> {
+    let is_header = |line: &str| line.to_ascii_lowercase().starts_with("content-transfer-encoding: quoted-printable");
+    if !text.lines().any(is_header) {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('=') {
+        bytes.extend_from_slice(rest[..at].as_bytes());
+        rest = &rest[at + 1..];
+        let byte = rest.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        if let Some(end) = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
+            rest = end;
+        } else if let Some(byte) = byte {
+            bytes.push(byte);
+            rest = &rest[2..];
+        } else {
+            bytes.push(b'=');
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    Cow::Owned(crate::text::decode(&bytes))
 }
 
 fn is_of_most(lines: &[String], prefix: fn(&str) -> Option<&str>) -> bool {

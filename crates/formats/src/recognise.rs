@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clean::{clean, sections, title_before};
+use crate::clean::{clean, sections, title_before, unquoted};
 use crate::reader::{Found, Input, Reader, Reads, of_text};
 use crate::text::{numbered, shortened};
 use crate::{FormatError, Imported, NotUnderstood, Options};
@@ -38,7 +38,7 @@ pub struct Text<'a> {
 /// # Errors
 /// A reader cannot go on.
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
-    let plain = clean(text.text);
+    let plain = clean(&unquoted(text.text));
     if let Some(parts) = sections(&plain) {
         let known = |text: &str| text_readers(text, None);
         let filled: Vec<_> = parts.iter().filter(|part| !known(&part.text).is_empty()).collect();

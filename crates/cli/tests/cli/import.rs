@@ -466,3 +466,26 @@ fn profiles_of_a_job_store_are_compared() {
     scene.etalon(&["import", "pgbench", "hammer.DB", "-o", "c"]).says(2, &["another database of SQLite"]);
     assert!(!scene.path().join("c.etalon").exists());
 }
+
+#[test]
+fn attachments_that_are_not_read_are_named_with_what_to_do() {
+    let scene = Scene::new();
+    // A ZIP of one empty file: its header, the directory, the end.
+    let name = b"[Content_Types].xml";
+    let length = name.len() as u8;
+    let local = [&b"PK\x03\x04\x14\0"[..], &[0; 20], &[length, 0, 0, 0], name].concat();
+    let directory = [&b"PK\x01\x02\x14\0\x14\0"[..], &[0; 20], &[length, 0], &[0; 16], name].concat();
+    let (at, size) = (local.len() as u8, directory.len() as u8);
+    let end = [&b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..], &[size, 0, 0, 0, at, 0, 0, 0, 0, 0]].concat();
+    let office = [local, directory, end].concat();
+    let files: [(&str, &[u8], &str); 4] = [
+        ("a.xz", b"\xFD7zXZ\0\0\x04", "`unxz`"),
+        ("a.bz2", b"BZh91AY&SY\0", "`bunzip2`"),
+        ("a.pdf", b"%PDF-1.7\n", "into a text file"),
+        ("a.xlsx", &office, "save the table as CSV"),
+    ];
+    for (name, bytes, hint) in files {
+        std::fs::write(scene.path().join(name), bytes).unwrap();
+        scene.etalon(&["import", name, "-o", "s"]).says(2, &[name, hint]);
+    }
+}

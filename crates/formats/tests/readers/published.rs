@@ -176,3 +176,11 @@ fn words_above_results_in_a_mail_name_their_systems() {
         assert_eq!(systems(&text, false), ["mail", "mail"], "{text}");
     }
 }
+
+#[test]
+fn a_saved_mail_is_read_without_its_encoding() {
+    let encoded = PGBENCH.replace('=', "=3D").replace("latency average", "latency =\r\naverage");
+    let mail = format!("Subject: x\nContent-Transfer-Encoding: quoted-printable\n\nSee =C3=A9:\n{encoded}");
+    assert_eq!(results_of("pgbench", mail.as_bytes()), import_with("pgbench", PGBENCH));
+    assert_ne!(results_of("pgbench", encoded.as_bytes()), import_with("pgbench", PGBENCH));
+}

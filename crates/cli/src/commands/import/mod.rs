@@ -32,6 +32,16 @@ const SHOWN_FILES: usize = 20;
 /// Unrecognised lines shown per file.
 const SHOWN_LINES: usize = 5;
 
+/// Files that come by mail and are not read: how they begin, what they are, what to do.
+const FOREIGN: [(&[u8], &str, &str); 6] = [
+    (b"\xFD7zXZ\0", "packed by xz", "unpack it with `unxz`"),
+    (b"BZh", "packed by bzip2", "unpack it with `bunzip2`"),
+    (b"7z\xBC\xAF\x27\x1C", "an archive of 7-Zip", "unpack it with `7z x`"),
+    (b"Rar!", "an archive of RAR", "unpack it with `unrar x`"),
+    (b"%PDF", "a PDF", "copy the output out of it into a text file"),
+    (b"\xD0\xCF\x11\xE0", "a document of an office program", "save the table as CSV, or the output as a text file"),
+];
+
 pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.output.as_os_str() == STDOUT {
         return Err(CliError::user("a store cannot go to stdout").hint("name a file with `-o STORE`"));
@@ -79,6 +89,9 @@ pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     if bytes.starts_with(b"PAR1") {
         let error = CliError::user(format!("{} is a Parquet file, and no text", path.display()));
         return Err(error.hint("write the table as CSV, as DuckDB does: `COPY (FROM 't.parquet') TO 't.csv'`"));
+    }
+    if let Some((_, what, hint)) = FOREIGN.iter().find(|(beginning, ..)| bytes.starts_with(beginning)) {
+        return Err(CliError::user(format!("{} is {what}, and no text", path.display())).hint(*hint));
     }
     if bytes.starts_with(b"SQLite format 3\0") {
         let what = format!("{} is a store, or another database of SQLite, and no table", path.display());

@@ -151,6 +151,10 @@ impl<'a> Reading<'a> {
             Ok(())
         })
         .map_err(|error| in_file(&input.path, &error))?;
+        if files.iter().any(|(name, _)| name == Path::new("[Content_Types].xml")) {
+            let what = format!("{} is a document of an office program", input.path.display());
+            return Err(CliError::user(what).hint("save the table as CSV, or the output as a text file"));
+        }
         let below: Vec<PathBuf> = files.iter().map(|(name, _)| name.clone()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
         for ((name, bytes), system) in files.into_iter().zip(systems) {
