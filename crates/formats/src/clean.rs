@@ -32,7 +32,7 @@ pub fn unquoted(text: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('=') {
-        bytes.extend_from_slice(rest[..at].as_bytes());
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
         rest = &rest[at + 1..];
         let byte = rest.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
         if let Some(end) = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
