@@ -71,7 +71,7 @@ fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
         if matches!(check.status, Status::Warn | Status::Bad) {
             text.push_str(&indented(&check.why, width));
             if let Some(mend) = &check.mend {
-                text.push_str(&indented(&format!("mend: {mend}"), width));
+                text.push_str(&indented(&format!("fix: {mend}"), width));
             }
         }
     }

@@ -99,7 +99,7 @@ fn the_doctor_names_it_and_removes_it_when_told() {
     let told = etalon(&scene, &["doctor"]);
     assert!(told.stdout.contains("warn    left behind: "), "{}", told.stdout);
     assert!(told.stdout.contains("0badcafe (files elsewhere: 1)"), "{}", told.stdout);
-    assert!(told.stdout.contains("mend: etalon doctor --clean"), "{}", told.stdout);
+    assert!(told.stdout.contains("fix: etalon doctor --clean"), "{}", told.stdout);
     assert_eq!(are_there(&folder, &file), (true, true), "it only looks");
     let cleaned = etalon(&scene, &["doctor", "--clean"]);
     assert!(cleaned.stderr.contains("removed what an étalon that was killed"), "{}", cleaned.stderr);

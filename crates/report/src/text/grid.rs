@@ -191,12 +191,18 @@ pub fn clipped(text: &str, width: usize) -> String {
     kept
 }
 
-/// At spaces; further lines indented.
+/// Breaks a text at spaces, but for those within numbers and before their percent signs; further lines are indented.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let size = word.width();
+    let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
+    while let Some(word) = words.next() {
+        let mut unbroken = word.to_owned();
+        while let Some(next) = words.next_if(|next| belongs_to_number(&unbroken, next)) {
+            unbroken.push(' ');
+            unbroken.push_str(next);
+        }
+        let size = unbroken.width();
         if column > 0 && column + 1 + size > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
@@ -205,16 +211,31 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
             out.push(' ');
             column += 1;
         }
-        out.push_str(word);
+        out.push_str(&unbroken);
         column += size;
     }
     out.push('\n');
     out
 }
 
+/// Whether a word goes on with the number before it: three further digits, or a percent sign.
+fn belongs_to_number(before: &str, word: &str) -> bool {
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    before.ends_with(|last: char| last.is_ascii_digit()) && (digits == 3 || word.starts_with('%'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_not_broken() {
+        assert_eq!(
+            wrapped("it takes 1 000 000 operations, 47.5 % more", 12, 2),
+            "it takes\n  1 000 000\n  operations,\n  47.5 %\n  more\n"
+        );
+        assert_eq!(wrapped("12 of 100 runs", 6, 0), "12 of\n100\nruns\n");
+    }
 
     #[test]
     fn columns_line_up() {
