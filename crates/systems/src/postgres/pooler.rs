@@ -19,8 +19,8 @@ const POOL_TIMEOUT: Duration = Duration::from_secs(10);
 const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
 /// New clients that look for the session that another has left.
 const LOOKS: usize = 5;
-/// The database that is the console of PgBouncer, and of PgCat.
-const CONSOLE: &str = "pgbouncer";
+/// The databases that are the console of PgBouncer and PgCat, and of Odyssey.
+const CONSOLES: [&str; 2] = ["pgbouncer", "console"];
 /// "Protocol violation": how PgBouncer refuses.
 const PROTOCOL_VIOLATION: &str = "08P01";
 const PROBE: &str = "etalon_probe";
@@ -175,14 +175,16 @@ fn name(client: &mut Client, endpoint: &Endpoint) -> String {
     if let Ok(version) = client.one("SHOW pool_version") {
         return format!("Pgpool-II {version}");
     }
-    match endpoint.on(CONSOLE).try_connect("") {
-        Ok(mut console) => {
-            console.limit(POOL_TIMEOUT);
-            let said = console.one("SHOW VERSION").ok();
-            console.close();
-            said.filter(|said| !said.is_empty()).unwrap_or_else(|| "a pooler".to_owned())
+    let told = CONSOLES.into_iter().find_map(|console| match endpoint.on(console).try_connect("") {
+        Ok(mut client) => {
+            client.limit(POOL_TIMEOUT);
+            let said = client.one("SHOW VERSION").ok();
+            client.close();
+            // Odyssey tells its compiler, too.
+            said.and_then(|said| Some(said.split(" (").next()?.to_owned())).filter(|said| !said.is_empty())
         }
-        Err(Refusal::Server(error)) if error.code.as_str() == PROTOCOL_VIOLATION => "PgBouncer".to_owned(),
-        Err(_) => "a pooler".to_owned(),
-    }
+        Err(Refusal::Server(error)) if error.code.as_str() == PROTOCOL_VIOLATION => Some("PgBouncer".to_owned()),
+        Err(_) => None,
+    });
+    told.unwrap_or_else(|| "a pooler".to_owned())
 }

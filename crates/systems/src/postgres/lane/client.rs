@@ -170,7 +170,7 @@ impl Client {
     /// For as long as the session is this client's own.
     pub(crate) fn set(&mut self, settings: &[(&str, &str)]) -> Result<(), AskError> {
         if let Some(opening) = &mut self.protocol.opening {
-            return settings.iter().try_for_each(|(name, value)| Ok(opening.set(&set_local(name, value))?));
+            return settings.iter().try_for_each(|(name, value)| Ok(opening.set(name, value)?));
         }
         let text = |(name, value): &(&str, &str)| {
             format!("SELECT pg_catalog.set_config({}, {}, false)", literal(name), literal(value))
@@ -302,7 +302,7 @@ impl Client {
     /// By number.
     fn prepare(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
         if let Some(opening) = &self.protocol.opening {
-            opening.begin(&mut self.out);
+            opening.ahead(&mut self.out);
         }
         self.asker.name("PREPARE");
         for (number, sql) in prepared.texts.iter().enumerate() {
@@ -322,20 +322,6 @@ impl Client {
         Ok(prepared.encoded(all)?)
     }
 }
-
-/// `SET LOCAL` has no rows, which `set_config` has. Étalon's own search path is a list of names.
-fn set_local(name: &str, value: &str) -> String {
-    let value = if name == SEARCH_PATH { value.to_owned() } else { literal(value) };
-    format!("SET LOCAL {} = {value}", quote_setting(name))
-}
-
-/// A setting of an extension has a dot, which is not part of a name.
-fn quote_setting(name: &str) -> String {
-    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
-    name.split('.').map(quoted).collect::<Vec<_>>().join(".")
-}
-
-const SEARCH_PATH: &str = "search_path";
 
 /// Independent of `standard_conforming_strings`.
 pub(crate) fn literal(text: &str) -> String {

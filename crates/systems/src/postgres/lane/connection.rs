@@ -117,17 +117,23 @@ impl Connection {
         let may_begin =
             self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);
         let opening = if may_begin { self.opening.as_ref() } else { None };
-        self.opening_results = opening.map_or(0, |opening| opening.results);
+        self.opening_results = 0;
         match (self.statements.get(op.statement), opening) {
-            (Some(statement), opening) => {
-                if let Some(opening) = opening {
-                    opening.begin(text);
+            (Some(statement), Some(opening)) if statement.begins => {
+                statement.request(Shape::Pipelined, &op.parameters, text)?;
+                self.opening_results = opening.after(text);
+                if op.flow == Flow::Wait {
+                    frontend::sync(text);
                 }
-                statement.request(Shape::of(op.flow, op.rows), &op.parameters, text)
             }
-            (None, Some(opening)) => opening.query(&op.text, &mut self.words, text),
-            (None, None) => frontend::query(&op.text, text),
+            (Some(statement), opening) => {
+                self.opening_results = opening.map_or(0, |opening| opening.ahead(text));
+                statement.request(Shape::of(op.flow, op.rows), &op.parameters, text)?;
+            }
+            (None, Some(opening)) => self.opening_results = opening.query(&op.text, &mut self.words, text)?,
+            (None, None) => frontend::query(&op.text, text)?,
         }
+        Ok(())
     }
 
     fn send_sync(&mut self, out: &mut Vec<u8>) {

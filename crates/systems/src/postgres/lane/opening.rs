@@ -1,39 +1,74 @@
 use wire::WireError;
 use wire::postgres::{DescribePortal, Ending, Statement, frontend};
 
+use super::client::literal;
 use super::statement::template;
 
-/// What is set for each transaction, ahead of its first statement, where a pooler lends a session for no longer: `SET LOCAL`
-/// ends with the transaction, which the server begins for both together.
+const SEARCH_PATH: &str = "search_path";
+
+/// What is set for each transaction, ahead of its first statement, where a pooler lends a session for no longer: it ends with
+/// the transaction, which the server begins for both together.
+///
+/// With the extended protocol the server warns of each `SET LOCAL` ahead of a statement, a line in its log for each transaction.
+/// There `set_config` takes its place; after a `BEGIN`, whose isolation no query may precede, `SET LOCAL` is no warning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
+    settings: Vec<String>,
     /// Statements of the simple protocol.
     simple: String,
-    /// Requests of the extended protocol, without an end.
-    extended: Vec<u8>,
-    /// Number of its statements: each has a result of its own.
-    pub(super) results: usize,
+    /// A request of the extended protocol, without an end, to go ahead of a statement.
+    ahead: Vec<u8>,
+    /// Such requests to follow a `BEGIN`.
+    after: Vec<u8>,
 }
 
 impl Opening {
-    pub(super) fn set(&mut self, statement: &str) -> Result<(), WireError> {
-        self.simple.push_str(statement);
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), WireError> {
+        let command = set_local(name, value);
+        self.simple.push_str(&command);
         self.simple.push_str("; ");
-        self.results += 1;
-        template(Statement::Unprepared(statement), &[], DescribePortal::Omit, Ending::Pipeline)?
-            .encode(&[], &mut self.extended)
+        append(&command, &mut self.after)?;
+        self.settings.push(format!("pg_catalog.set_config({}, {}, true)", literal(name), literal(value)));
+        self.ahead.clear();
+        // No row comes of it, which would be counted as the script's.
+        let query = format!("SELECT WHERE pg_catalog.num_nulls({}) > 0", self.settings.join(", "));
+        append(&query, &mut self.ahead)
     }
 
-    /// Appends a simple query that begins with it.
-    pub(super) fn query(&self, sql: &str, words: &mut String, out: &mut Vec<u8>) -> Result<(), WireError> {
+    /// Appends a simple query that begins with it. Returns how many results come ahead of the query's.
+    pub(super) fn query(&self, sql: &str, words: &mut String, out: &mut Vec<u8>) -> Result<usize, WireError> {
         words.clear();
         words.push_str(&self.simple);
         words.push_str(sql);
-        frontend::query(words, out)
+        frontend::query(words, out)?;
+        Ok(self.settings.len())
     }
 
-    /// Appends it, to be followed by requests of the extended protocol.
-    pub(super) fn begin(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.extended);
+    /// Appends it, to be followed by requests of the extended protocol. Returns how many results come ahead of theirs.
+    pub(super) fn ahead(&self, out: &mut Vec<u8>) -> usize {
+        out.extend_from_slice(&self.ahead);
+        usize::from(!self.settings.is_empty())
     }
+
+    /// Appends it to a `BEGIN` of the extended protocol, without an end. Returns how many results it adds.
+    pub(super) fn after(&self, out: &mut Vec<u8>) -> usize {
+        out.extend_from_slice(&self.after);
+        self.settings.len()
+    }
+}
+
+fn append(statement: &str, out: &mut Vec<u8>) -> Result<(), WireError> {
+    template(Statement::Unprepared(statement), &[], DescribePortal::Omit, Ending::Pipeline)?.encode(&[], out)
+}
+
+/// `SET LOCAL` has no rows, which `set_config` has. Étalon's own search path is a list of names.
+fn set_local(name: &str, value: &str) -> String {
+    let value = if name == SEARCH_PATH { value.to_owned() } else { literal(value) };
+    format!("SET LOCAL {} = {value}", quote_setting(name))
+}
+
+/// A setting of an extension has a dot, which is not part of a name.
+fn quote_setting(name: &str) -> String {
+    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+    name.split('.').map(quoted).collect::<Vec<_>>().join(".")
 }

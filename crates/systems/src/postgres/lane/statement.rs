@@ -40,10 +40,17 @@ pub(super) fn name(statement: usize) -> String {
 pub(super) struct Encoded {
     /// In the order of [`Shape`].
     forms: [Template; 3],
+    /// It begins a transaction that lasts for further statements.
+    pub(super) begins: bool,
+}
+
+fn begins(sql: &str) -> bool {
+    let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    first.eq_ignore_ascii_case("BEGIN") || first.eq_ignore_ascii_case("START")
 }
 
 impl Encoded {
-    pub(super) fn prepared(number: usize, types: &[u32]) -> Result<Encoded, WireError> {
+    pub(super) fn prepared(number: usize, sql: &str, types: &[u32]) -> Result<Encoded, WireError> {
         let name = name(number);
         let form = |describe, ending| template(Statement::Prepared(&name), types, describe, ending);
         let forms = [
@@ -51,14 +58,15 @@ impl Encoded {
             form(DescribePortal::Include, Ending::Sync)?,
             form(DescribePortal::Omit, Ending::Pipeline)?,
         ];
-        Ok(Encoded { forms })
+        Ok(Encoded { forms, begins: begins(sql) })
     }
 
     /// Parsed each time. Untyped text parameters and described columns, like libpq's `PQsendQueryParams`.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let form = |ending| template(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
-        Ok(Encoded { forms: [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?] })
+        let forms = [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?];
+        Ok(Encoded { forms, begins: begins(sql) })
     }
 
     /// Appends the request.
@@ -97,9 +105,9 @@ impl Prepared {
         if let Some((_, encoded)) = self.encoded.get().filter(|(known, _)| *known == types) {
             return Ok(Arc::clone(encoded));
         }
-        let numbered = types.iter().enumerate();
+        let numbered = self.texts.iter().zip(&types).enumerate();
         let encoded: Arc<[Encoded]> =
-            numbered.map(|(number, types)| Encoded::prepared(number, types)).collect::<Result<_, _>>()?;
+            numbered.map(|(number, (sql, types))| Encoded::prepared(number, sql, types)).collect::<Result<_, _>>()?;
         // Another connection may have been faster.
         let _ = self.encoded.set((types, Arc::clone(&encoded)));
         Ok(encoded)
@@ -112,10 +120,20 @@ mod tests {
     use wire::postgres::oid;
 
     #[test]
+    fn statements_that_begin_a_transaction_are_known() {
+        for sql in ["BEGIN", "begin;", "START TRANSACTION READ ONLY", "BEGIN ISOLATION LEVEL SERIALIZABLE"] {
+            assert!(begins(sql), "{sql}");
+        }
+        for sql in ["SELECT begin FROM t", "", "BEGINNING", "COMMIT"] {
+            assert!(!begins(sql), "{sql}");
+        }
+    }
+
+    #[test]
     fn few_and_many_parameters_are_written_alike() {
         let types = vec![oid::INT4; 20];
-        let many = Encoded::prepared(0, &types).unwrap();
-        let few = Encoded::prepared(0, &types[..16]).unwrap();
+        let many = Encoded::prepared(0, "SELECT 1", &types).unwrap();
+        let few = Encoded::prepared(0, "SELECT 1", &types[..16]).unwrap();
         let parameters = vec![Datum::Int(7); 20];
         let value = [0, 0, 0, 4, 0, 0, 0, 7];
         let count = |encoded: &Encoded, parameters: &[Datum]| {

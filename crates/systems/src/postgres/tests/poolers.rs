@@ -251,9 +251,18 @@ fn settings_for_each_transaction_reach_prepared_statements() {
     endpoint.pooler = Some(Pooler { name: "a pooler".to_owned(), lends });
     // As if a pooler brought statements along: the server itself does.
     let pooled = made::<PostgresServer>(endpoint, None);
-    for (protocol, script) in [("prepared", "tpcb-like"), ("extended", "tpcb-like"), ("simple", "tpcb-like")] {
-        run(&pooled, &task(&[("script", script), ("protocol", protocol)]), Length::Transactions(50)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let serializable = folder.path().join("serializable.sql").display().to_string();
+    let text = "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT abalance FROM pgbench_accounts WHERE aid = 1;\nCOMMIT;\n";
+    std::fs::write(&serializable, text).unwrap();
+    for protocol in ["prepared", "extended", "simple"] {
+        for script in ["tpcb-like", "select-only", &serializable] {
+            run(&pooled, &task(&[("script", script), ("protocol", protocol)]), Length::Transactions(50)).unwrap();
+        }
     }
+    let log = PathBuf::from(server.text("SHOW data_directory")).parent().unwrap().join("server.log");
+    let said = std::fs::read_to_string(&log).unwrap_or_else(|cause| panic!("{}: {cause}", log.display()));
+    assert!(!said.contains("WARNING"), "a line for each transaction: {said}");
     assert_eq!(pooled.text("SELECT current_setting('search_path')"), "etalon");
     let mut client = pooled.client().unwrap();
     assert_eq!(client.one("SHOW search_path").unwrap(), "etalon");
