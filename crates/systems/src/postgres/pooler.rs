@@ -15,6 +15,8 @@ use load::error::{Failure, FailureKind};
 
 /// For a session from the pool, while étalon finds out about it.
 const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+/// For a third session, which the pool need not have.
+const THIRD_TIMEOUT: Duration = Duration::from_secs(2);
 /// Which of two clients asks. In no regular order: a pool that hands its sessions out in turn could give each the same one.
 const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
 /// New clients that look for the session that another has left.
@@ -84,7 +86,9 @@ pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Po
     client.limit(POOL_TIMEOUT);
     let mut second = endpoint.connect("")?;
     second.limit(POOL_TIMEOUT);
-    let lends = if goes_to_others(client, &mut second).map_err(asked)? {
+    let goes_to_others = goes_to_others(client, &mut second).map_err(asked)?
+        || meets_others(client, &mut second, endpoint).map_err(asked)?;
+    let lends = if goes_to_others {
         let prepares = prepares(client).map_err(asked)?;
         second.close();
         Lends::Transaction { prepares }
@@ -127,6 +131,23 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
             return Ok(true);
         }
         seen[index] = Some(session);
+    }
+    Ok(false)
+}
+
+/// Tells whether a third client is answered in a session of one of two that stay: a pooler may give each client, while it can, the
+/// session that it had before (Odyssey).
+fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
+    let taken = [first.one(BACKEND)?, second.one(BACKEND)?];
+    for _ in 0..LOOKS {
+        let Ok(mut third) = endpoint.try_connect("") else { return Ok(false) };
+        third.limit(THIRD_TIMEOUT);
+        // A pool of two sessions has none for it.
+        let Ok(session) = third.one(BACKEND) else { return Ok(false) };
+        third.close();
+        if taken.contains(&session) {
+            return Ok(true);
+        }
     }
     Ok(false)
 }
