@@ -204,7 +204,8 @@ fn check_file(path: &Path) -> Result<()> {
 /// Refuses what lies under the names of SQLite's own files and is not SQLite's: it would be written over or removed. The
 /// `-shm` file is judged by its size, since closing it would drop locks, too.
 fn check_companions(place: Place<'_>) -> Result<()> {
-    const SHM_BYTES: u64 = 1 << 15;
+    // SQLite makes it 32 KiB long, page by page: a reader may come between two of them.
+    const SHM_STEP_BYTES: u64 = 1 << 12;
     let begins = |file: &Path, signs: &[&[u8]]| {
         let mut begin = Vec::new();
         let read = fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut begin));
@@ -218,7 +219,7 @@ fn check_companions(place: Place<'_>) -> Result<()> {
             && match suffix {
                 "-wal" => begins(&file, &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
                 "-journal" => begins(&file, &[&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]]),
-                _ => found.len().is_multiple_of(SHM_BYTES),
+                _ => found.len().is_multiple_of(SHM_STEP_BYTES),
             };
         if !is_sqlites {
             let cause = "what lies there is not étalon's: move it away";
