@@ -144,13 +144,13 @@ enum Bound {
 }
 
 impl Bound {
-    /// Puts it beside a share. Each run's own check holds its mix to the bounds but for chance, and fails the run otherwise.
-    fn beside(self, share: f64) -> String {
+    /// Shows it next to a share. Each run's own check holds its mix to the bounds but for chance, and fails the run otherwise.
+    fn next_to(self, share: f64) -> String {
         let (text, is_kept) = match self {
             Bound::AtMost(most) => (format!("at most {most}"), share <= most),
             Bound::AtLeast(least) => (format!("at least {least}"), share >= least),
         };
-        let chance = if is_kept { "" } else { ", missed by chance alone" };
+        let chance = if is_kept { "" } else { ", missed no further than chance explains" };
         format!(" ({text}{chance})")
     }
 }
@@ -200,7 +200,7 @@ fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
         let is_own = cases_of(evidence, system).any(|case| case.point.keys().any(|key| key.starts_with("mix.")));
         let shares = MIX.iter().zip(rates).map(|((kind, bound), rate)| {
             let share = 100.0 * rate / all;
-            let bound = if is_own { String::new() } else { bound.beside(share) };
+            let bound = if is_own { String::new() } else { bound.next_to(share) };
             format!("{share:.1} % {kind}{bound}")
         });
         text.push_str(&format!("; mix: {}", shares.collect::<Vec<_>>().join(", ")));

@@ -71,11 +71,11 @@ pub enum Drawn {
 pub enum Even {
     /// Where terminals have none of their own.
     Warehouse,
-    /// As above.
+    /// Where terminals have none of their own.
     District,
     /// Numbered without the terminal's.
     OtherWarehouse,
-    /// Of a customer of another warehouse.
+    /// The district of a customer of another warehouse.
     OtherDistrict,
     OrderDistrict,
     Lines,

@@ -9,7 +9,7 @@ const SEARCH_PATH: &str = "search_path";
 /// What is set for each transaction, ahead of its first statement, where a pooler lends a session for no longer: it ends with
 /// the transaction, which the server begins for both together.
 ///
-/// With the extended protocol the server warns of each `SET LOCAL` ahead of a statement, a line in its log for each transaction.
+/// The server warns of each `SET LOCAL` ahead of a statement of the extended protocol, a line in its log for each transaction.
 /// There `set_config` takes its place; after a `BEGIN`, whose isolation no query may precede, `SET LOCAL` is no warning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
