@@ -4,9 +4,9 @@
 
 #![no_main]
 
-use families::backup::backups::BackupLayout;
-use families::backup::archive;
 use etalon_fuzz::chosen;
+use families::backup::archive;
+use families::backup::backups::BackupLayout;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -16,7 +16,9 @@ fuzz_target!(|data: &[u8]| {
     let mut bytes = bytes.to_vec();
     if choice & 2 == 0 {
         match layout {
-            BackupLayout::Tar => bytes.chunks_exact_mut(512).for_each(|round| round[257..262].copy_from_slice(b"ustar")),
+            BackupLayout::Tar => {
+                bytes.chunks_exact_mut(512).for_each(|round| round[257..262].copy_from_slice(b"ustar"))
+            }
             _ => bytes.splice(0..0, *b"XBSTCK01\0P").for_each(drop),
         }
     }

@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use audit::{TableFacts, Judgements};
+use audit::{Judgements, TableFacts};
 use etalon_fuzz::{chosen, text};
 use formats::tidy;
 use libfuzzer_sys::fuzz_target;

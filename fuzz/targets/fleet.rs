@@ -5,14 +5,14 @@
 
 #![no_main]
 
+use etalon_fuzz::{chosen, seed};
 use families::dataset::Tables;
 use families::system::Part;
+use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
+use libfuzzer_sys::fuzz_target;
 use load::generator::HostLoad;
 use load::series::Latencies;
 use load::worker::TaskLog;
-use etalon_fuzz::{chosen, seed};
-use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
-use libfuzzer_sys::fuzz_target;
 use model::{Case, Point, RunRecord, RunState, SystemPlan};
 
 fuzz_target!(init: seeds(), |data: &[u8]| {

@@ -7,10 +7,10 @@
 use std::sync::LazyLock;
 
 use engine::Registry;
-use families::smack::SuperSmack;
-use families::workload::{Grants, Workload};
-use families::texts::Texts;
 use etalon_fuzz::{chosen, text};
+use families::smack::SuperSmack;
+use families::texts::Texts;
+use families::workload::{Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use model::plan::{Changes, Form, redact_text};
 use model::{Catalog, Plan};

@@ -5,12 +5,12 @@
 
 #![no_main]
 
+use etalon_fuzz::{chosen, text};
+use families::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
+use libfuzzer_sys::fuzz_target;
 use load::datum::Datum;
 use load::lane::KeptRow;
 use load::stream::{Next, Stream};
-use families::transactions::{ScriptOptions, Protocol, Unset, compile_with, weighted};
-use etalon_fuzz::{chosen, text};
-use libfuzzer_sys::fuzz_target;
 
 /// A script may jump and ask as long as it likes; so many steps tell enough.
 const MOST_STEPS: usize = 200;

@@ -4,11 +4,11 @@
 
 #![no_main]
 
+use etalon_fuzz::{chosen, text};
 use families::spatial::{Spatial, expected_of_shapes};
 use families::texts::NamedTexts;
-use families::workload::{Grants, Workload};
 use families::texts::Texts;
-use etalon_fuzz::{chosen, text};
+use families::workload::{Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};
 

@@ -4,14 +4,14 @@
 
 #![no_main]
 
-use load::stream::{Next, Stream};
+use etalon_fuzz::{chosen, text};
 use families::smack::SuperSmack;
 use families::texts::NamedTexts;
-use families::workload::{Action, Grants, Workload};
 use families::texts::Texts;
 use families::work::StreamWork;
-use etalon_fuzz::{chosen, text};
+use families::workload::{Action, Grants, Workload};
 use libfuzzer_sys::fuzz_target;
+use load::stream::{Next, Stream};
 use model::{Point, Value};
 
 /// Rows of a table that are made; the others are made by the same rule.

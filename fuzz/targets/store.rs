@@ -16,8 +16,8 @@ use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use libfuzzer_sys::fuzz_target;
 use model::plan::ComparisonRules;
 use model::{
-    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Role, Schedule,
-    Series, SeriesKind, SystemPlan, RunRecord, RunState, Value,
+    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Role, RunRecord,
+    RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use report::gate::GateRules;
 use report::{Evidence, MetricFilter, Options};

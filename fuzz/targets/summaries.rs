@@ -22,8 +22,15 @@ fuzz_target!(|data: &[u8]| {
         3 => hammerdb::import(&hammerdb::read(bytes), "a", "file"),
         5 => {
             let (text, options) = (text(bytes), Options::default());
-            let asked =
-                Text { text: &text, source: "file", system: "a", is_named: false, reader: None, options: &options };
+            let asked = Text {
+                text: &text,
+                source: "file",
+                below: "",
+                system: "a",
+                is_named: false,
+                reader: None,
+                options: &options,
+            };
             if let Ok(read) = recognise::read(&asked) {
                 let _ = into_experiment("name", &read.imports);
             }

@@ -8,12 +8,12 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use families::permits::NamedPermits;
-use families::system::OpenRequest;
-use families::system::Consent;
-use families::permits::Permits;
 use engine::Registry;
 use etalon_fuzz::{chosen, text};
+use families::permits::NamedPermits;
+use families::permits::Permits;
+use families::system::Consent;
+use families::system::OpenRequest;
 use libfuzzer_sys::fuzz_target;
 use model::SystemPlan;
 

@@ -4,9 +4,9 @@
 
 #![no_main]
 
+use etalon_fuzz::{chosen, text};
 use families::smack::GenData;
 use families::spatial::Query;
-use etalon_fuzz::{chosen, text};
 use formats::sqlio;
 use libfuzzer_sys::fuzz_target;
 use model::{duration, plan};
