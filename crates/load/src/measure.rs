@@ -226,7 +226,7 @@ pub fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
     }
-    let found = stats::Motion::of(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
+    let found = stats::Motion::from_series(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
     let p = |(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
     [DRIFT_P, LEVELS_P].into_iter().zip(found).map(p).collect()
 }

@@ -11,7 +11,7 @@ use crate::sample::Pairs;
 /// rounds: there the percentile interval is too narrow by about sqrt((n-1)/n) times z/t, and BCa inherits that, while
 /// the studentised one carries its own small-sample correction (Hesterberg, "What Teachers Should Know about the
 /// Bootstrap", The American Statistician 69, 2015). Its known weakness, a wide interval when a resample hardly varies,
-/// errs on the safe side. Shown beside the t interval; a gap between the two says that the noise is skewed.
+/// errs on the safe side. The report shows it next to the t interval: a gap between the two says that the noise is skewed.
 ///
 /// `resamples` of 999 or more are usual; the same `seed` gives the same interval. An end may be 0 or infinity when the
 /// rounds hold too little variety (all but one equal). The whole positive line, (0, infinity), where
@@ -56,18 +56,12 @@ fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Ve
     found
 }
 
-/// Of one resample in each lane.
+/// Studentises the mean of one resample in each lane.
 fn studentised(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
     let n = drawn.len() as f64;
-    let sums = |of: &dyn Fn(f64, usize) -> f64| {
-        // What an empty sum is, so that these add up as any other sum does.
-        let mut sums = [-0.0; LANES];
-        drawn.iter().for_each(|round| (0..LANES).for_each(|lane| sums[lane] += of(round[lane], lane)));
-        sums
-    };
-    let means = sums(&|value, _| value).map(|sum| sum / n);
-    let squares = sums(&|value, lane| (value - means[lane]) * (value - means[lane]));
-    let one = |lane: usize| {
+    let means = sum_lanes(drawn, |value, _| value).map(|sum| sum / n);
+    let squares = sum_lanes(drawn, |value, lane| (value - means[lane]) * (value - means[lane]));
+    std::array::from_fn(|lane| {
         let (shift, sd) = (means[lane] - centre, (squares[lane] / (n - 1.0)).sqrt());
         match sd {
             sd if sd >= ROUNDING => shift / (sd / n.sqrt()),
@@ -75,8 +69,15 @@ fn studentised(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
             _ if shift.abs() < ROUNDING => 0.0,
             _ => f64::INFINITY.copysign(shift),
         }
-    };
-    std::array::from_fn(one)
+    })
+}
+
+/// Adds up a term of each value, lane by lane.
+fn sum_lanes(drawn: &[[f64; LANES]], term: impl Fn(f64, usize) -> f64) -> [f64; LANES] {
+    // What an empty sum is, so that these add up as any other sum does.
+    let mut sums = [-0.0; LANES];
+    drawn.iter().for_each(|round| (0..LANES).for_each(|lane| sums[lane] += term(round[lane], lane)));
+    sums
 }
 
 /// The p-quantile as the order statistic at p(B + 1) (Davison & Hinkley 1997, 2.4), which is whole for B = 999.

@@ -1,6 +1,6 @@
 //! Quantiles of times of which some are only known to be *at least* so long.
 //!
-//! An operation that failed, ran into a time limit or was never begun has no time of its own: whatever it would have
+//! An operation that failed, ran into a time limit or was never started has no time of its own: whatever it would have
 //! taken to succeed is longer than what was waited for. Such observations are right-censored, and leaving them out makes
 //! a system that gives up look fast (right censoring: Klein and Moeschberger, *Survival Analysis*, 2nd ed. 2003, section
 //! 3.2). Here they rank above every success, so that a quantile exists exactly if its rank falls among the successes:
@@ -35,16 +35,19 @@ impl fmt::Display for NoQuantile {
 /// `quantile` of all observations does not exceed. `quantile` lies in (0, 1).
 pub fn rank(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantile> {
     let all = succeeded.saturating_add(failed);
-    // Shares such as 0.9 are no binary fractions: their rounding must not ask for one observation more.
-    let up = |value: f64| (value * (1.0 - 1e-12)).ceil() as u64;
-    let needed = up(SAMPLES_BEYOND as f64 / (1.0 - quantile));
+    let needed = round_up(SAMPLES_BEYOND as f64 / (1.0 - quantile));
     if all < needed {
         return Err(NoQuantile::TooFew { needed });
     }
-    match up(quantile * all as f64).max(1) {
+    match round_up(quantile * all as f64).max(1) {
         rank if rank <= succeeded => Ok(rank),
         _ => Err(NoQuantile::AmongFailed { failed, all }),
     }
+}
+/// The next whole number. Shares such as 0.9 are no binary fractions: their rounding must not ask for one observation
+/// more.
+fn round_up(value: f64) -> u64 {
+    (value * (1.0 - 1e-12)).ceil() as u64
 }
 
 /// The [`rank`] as a share of the successes alone, the way histograms are asked: half a rank lower, so that no
@@ -73,15 +76,15 @@ mod tests {
         assert_eq!(rank(0.99, 990, 10), Ok(990), "one in a hundred is beyond it");
         let none = rank(0.99, 989, 11);
         assert_eq!(none, Err(NoQuantile::AmongFailed { failed: 11, all: 1_000 }));
-        let said = none.unwrap_err().to_string();
-        assert_eq!(said, "it lies among the 11 of 1000 (1.10 %) that did not succeed");
+        let message = none.unwrap_err().to_string();
+        assert_eq!(message, "it lies among the 11 of 1000 (1.10 %) that did not succeed");
         assert_eq!(rank(0.5, 20, 80), Err(NoQuantile::AmongFailed { failed: 80, all: 100 }));
         assert_eq!(rank(0.5, 0, 100), Err(NoQuantile::AmongFailed { failed: 100, all: 100 }));
         assert_eq!(rank(0.5, 0, 0), Err(NoQuantile::TooFew { needed: 20 }));
     }
 
     proptest! {
-        /// As long as failures last at least as long as every success, the quantile is that of sorting all.
+        /// The quantile is that of sorting all, as long as failures last at least as long as every success.
         #[test]
         fn it_is_the_quantile_of_all(
             successes in prop::collection::vec(1_u64..1_000, 0..400), failed in 0_u64..200, beyond in 1_000_u64..2_000,

@@ -86,7 +86,7 @@ impl FromStr for Estimator {
     }
 }
 
-/// In the sample's unit, all but `n`.
+/// The figures of one sample, in its unit but for `n`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     pub n: usize,
@@ -132,20 +132,21 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     values.iter().all(|value| *value > 0.0).then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// Half the width of the t interval of [`Summary::centre`], as a share of it: the "± 1 %" beside a single figure. Of the
+/// Half the width of the t interval of [`Summary::centre`], as a share of it: the "± 1 %" next to a single figure. Of the
 /// geometric mean it is the larger half, so that its interval is the centre divided by and times 1 + share. `None` below
 /// two runs, for a mean of zero, or a `level` outside (0, 1).
 pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
     let values = sample.values();
-    let half_width = |of: &[f64]| {
-        let n = of.len() as f64;
-        Some(student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * standard_deviation(of)? / n.sqrt())
-    };
     let share = match logarithms(values) {
-        Some(logs) => half_width(&logs)?.exp_m1(),
-        None => half_width(values)? / mean(values).abs(),
+        Some(logs) => t_half_width(&logs, level)?.exp_m1(),
+        None => t_half_width(values, level)? / mean(values).abs(),
     };
     share.is_finite().then_some(share)
+}
+
+fn t_half_width(values: &[f64], level: f64) -> Option<f64> {
+    let n = values.len() as f64;
+    Some(student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * standard_deviation(values)? / n.sqrt())
 }
 
 #[cfg(test)]
@@ -155,7 +156,9 @@ mod tests {
 
     #[test]
     fn the_geometric_mean_is_what_a_ratio_is_of() {
-        let centre = |values: &[f64]| summarise(&sample(values)).unwrap().centre();
+        fn centre(values: &[f64]) -> f64 {
+            summarise(&sample(values)).unwrap().centre()
+        }
         assert!((centre(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
         assert_eq!(centre(&[0.0, 4.0]), 2.0);
     }
@@ -163,13 +166,16 @@ mod tests {
     #[test]
     fn the_published_estimators() {
         let ten = sample(&[14.0, 11.0, 12.0, 90.0, 10.0]);
-        let apply = |estimator: Estimator, direction| estimator.apply(&ten, direction);
-        assert_eq!(apply(Estimator::Mean, Direction::Lower), Some(27.4));
-        assert_eq!(apply(Estimator::TrimmedMean, Direction::Lower), Some(37.0 / 3.0));
-        assert_eq!(apply(Estimator::Median, Direction::Lower), Some(12.0));
-        assert_eq!(apply(Estimator::Best, Direction::Lower), Some(10.0));
-        assert_eq!(apply(Estimator::Best, Direction::Higher), Some(90.0));
-        assert_eq!(apply(Estimator::Best, Direction::Neither), None);
+        for (estimator, direction, want) in [
+            (Estimator::Mean, Direction::Lower, Some(27.4)),
+            (Estimator::TrimmedMean, Direction::Lower, Some(37.0 / 3.0)),
+            (Estimator::Median, Direction::Lower, Some(12.0)),
+            (Estimator::Best, Direction::Lower, Some(10.0)),
+            (Estimator::Best, Direction::Higher, Some(90.0)),
+            (Estimator::Best, Direction::Neither, None),
+        ] {
+            assert_eq!(estimator.apply(&ten, direction), want, "{estimator}, {direction:?}");
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! One side that has more than a multiple of the other, also where a value is zero and has no logarithm.
 
-use crate::moments::{mean, standard_deviation};
+use crate::moments::{mean, squared_error, standard_deviation};
 use crate::paired::ROUNDING;
 use crate::sample::{Pairs, Sample};
 use crate::sequence::Sequence;
 use crate::special::student_t_two_sided;
+use crate::welch::welch_df;
 
 /// Gives the one-sided p of "the mean of A is at most `factor` times the mean of B".
 ///
@@ -17,29 +18,25 @@ pub fn excess_p(pairs: &Pairs, factor: f64, sequence: Option<&Sequence>) -> f64 
     let scale = mean(a.values()) + factor * mean(b.values());
     let Some(sequence) = sequence else { return one_sided(&excess, scale, student_t_two_sided) };
     let looks = (sequence.first() as usize)..=excess.len();
-    let p_at = |n: usize| one_sided(&excess[..n], scale, |t, _| sequence.p(n as u32, t));
-    looks.map(p_at).fold(1.0, f64::min)
+    looks.map(|n| one_sided(&excess[..n], scale, |t, _| sequence.p(n as u32, t))).fold(1.0, f64::min)
 }
 
 /// Gives the p of [`excess_p`] for samples without common rounds, by Welch's test.
 pub fn unpaired_excess_p(a: &Sample, b: &Sample, factor: f64) -> f64 {
-    let squared_error = |values: &[f64]| standard_deviation(values).map(|sd| sd * sd / values.len() as f64);
     let (Some(error_a), Some(error_b)) = (squared_error(a.values()), squared_error(b.values())) else { return 1.0 };
     let error_b = factor * factor * error_b;
-    let share = |squared: f64, n: usize| squared * squared / (n - 1) as f64;
-    let df = (error_a + error_b).powi(2) / (share(error_a, a.n()) + share(error_b, b.n()));
+    let df = welch_df((error_a, a.n()), (error_b, b.n()));
     let (mean_a, mean_b) = (mean(a.values()), factor * mean(b.values()));
-    let p = |t| student_t_two_sided(t, df);
-    of_mean(mean_a - mean_b, (error_a + error_b).sqrt(), mean_a + mean_b, p)
+    p_of_positive_mean(mean_a - mean_b, (error_a + error_b).sqrt(), mean_a + mean_b, |t| student_t_two_sided(t, df))
 }
 
 fn one_sided(values: &[f64], scale: f64, two_sided: impl Fn(f64, f64) -> f64) -> f64 {
     let Some(sd) = standard_deviation(values) else { return 1.0 };
     let n = values.len() as f64;
-    of_mean(mean(values), sd / n.sqrt(), scale, |t| two_sided(t, n - 1.0))
+    p_of_positive_mean(mean(values), sd / n.sqrt(), scale, |t| two_sided(t, n - 1.0))
 }
 
-fn of_mean(mean: f64, error: f64, scale: f64, two_sided: impl Fn(f64) -> f64) -> f64 {
+fn p_of_positive_mean(mean: f64, error: f64, scale: f64, two_sided: impl Fn(f64) -> f64) -> f64 {
     let rounding = ROUNDING * scale.abs();
     if mean <= rounding {
         return 1.0;
@@ -82,9 +79,12 @@ mod tests {
     fn a_sequence_keeps_what_an_early_look_has_shown() {
         let sequence = Sequence::new(0.95, 6).unwrap();
         let (mut a, b) = (vec![2.0; 8], vec![1.0; 8]);
-        let p_of = |a: &[f64], n: usize| excess_p(&paired(&sample(&a[..n]), &sample(&b[..n])), 1.05, Some(&sequence));
-        assert_eq!((p_of(&a, 5), p_of(&a, 6)), (1.0, 0.0));
+        for (rounds, want) in [(5, 1.0), (6, 0.0)] {
+            let pairs = paired(&sample(&a[..rounds]), &sample(&b[..rounds]));
+            assert_eq!(excess_p(&pairs, 1.05, Some(&sequence)), want, "{rounds} rounds");
+        }
         a[7] = 0.0;
-        assert_eq!(p_of(&a, 8), 0.0);
+        let pairs = paired(&sample(&a), &sample(&b));
+        assert_eq!(excess_p(&pairs, 1.05, Some(&sequence)), 0.0);
     }
 }

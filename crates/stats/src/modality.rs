@@ -2,7 +2,7 @@
 
 use crate::moments::{mean, sorted};
 
-/// Clusters closer than this share of the overall mean are not reported: nobody would act on them, and the last digit
+/// Clusters closer than this share of the overall mean are not reported: no one would act on them, and the last digit
 /// of a rounded value could make them.
 const MIN_DISTANCE: f64 = 0.01;
 
@@ -10,7 +10,7 @@ const MIN_DISTANCE: f64 = 0.01;
 const CHANCES: [f64; 4] = [0.2, 0.02, 0.002, 0.0002];
 
 /// Sample size, and the separation (see [`two_clusters`]) that uniform samples of that size reach with each of [`CHANCES`]: from
-/// 2,000,000 samples each. Uniform samples are the hardest to tell from two clusters among those with one mode.
+/// 2,000,000 samples each. Uniform samples are the hardest to distinguish from two clusters among those with one mode.
 const CRITICAL: [(f64, [f64; 4]); 17] = [
     (6.0, [8.42, 35.31, 128.6, 430.4]),
     (7.0, [7.41, 24.36, 70.75, 195.5]),
@@ -121,8 +121,7 @@ fn critical_separations(n: f64) -> [f64; 4] {
     let above = CRITICAL.partition_point(|(size, _)| *size < n);
     match (above.checked_sub(1).map(|i| CRITICAL[i]), CRITICAL.get(above)) {
         (Some((n0, c0)), Some(&(n1, c1))) => {
-            let between = |at: usize| c0[at] + (c1[at] - c0[at]) * (n - n0) / (n1 - n0);
-            [between(0), between(1), between(2), between(3)]
+            std::array::from_fn(|at| c0[at] + (c1[at] - c0[at]) * (n - n0) / (n1 - n0))
         }
         (None, Some(&(_, c))) | (Some((_, c)), None) => c,
         (None, None) => [f64::INFINITY; 4],
@@ -156,7 +155,10 @@ mod tests {
 
     #[test]
     fn the_table_is_read_between_its_lines() {
-        let close = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 0.01, "got {got}, want {want}");
+        #[track_caller]
+        fn close(got: f64, want: f64) {
+            assert!((got / want - 1.0).abs() < 0.01, "got {got}, want {want}");
+        }
         close(chance_of(35.31, 6.0), 0.02);
         close(chance_of(128.6, 6.0), 0.002);
         close(critical_separations(17.0)[1], 8.0);

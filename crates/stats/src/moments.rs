@@ -15,6 +15,10 @@ pub(crate) fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
+/// The squared standard error of the mean; `None` below two values.
+pub(crate) fn squared_error(values: &[f64]) -> Option<f64> {
+    standard_deviation(values).map(|sd| sd * sd / values.len() as f64)
+}
 /// A sorted copy (total order, so NaN cannot derail it).
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut copy = values.to_vec();

@@ -11,8 +11,8 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut largest_so_far: f64 = 0.0;
     for (rank, &i) in order.iter().enumerate() {
         let factor = (m - rank) as f64;
-        let own = if p[i].is_nan() { 1.0 } else { (p[i] * factor).min(1.0) };
-        largest_so_far = largest_so_far.max(own);
+        let raised = if p[i].is_nan() { 1.0 } else { (p[i] * factor).min(1.0) };
+        largest_so_far = largest_so_far.max(raised);
         adjusted[i] = largest_so_far;
     }
     adjusted
@@ -25,13 +25,13 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 /// counts as 1.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let m = p.len();
-    let own = |i: usize| if p[i].is_nan() { 1.0 } else { p[i] };
+    let known: Vec<f64> = p.iter().map(|&p| if p.is_nan() { 1.0 } else { p }).collect();
     let mut order: Vec<usize> = (0..m).collect();
-    order.sort_by(|&i, &j| own(j).total_cmp(&own(i)));
+    order.sort_by(|&i, &j| known[j].total_cmp(&known[i]));
     let mut adjusted = vec![1.0; m];
     let mut smallest_so_far: f64 = 1.0;
     for (larger, &i) in order.iter().enumerate() {
-        smallest_so_far = smallest_so_far.min(own(i) * (m as f64 / (m - larger) as f64));
+        smallest_so_far = smallest_so_far.min(known[i] * (m as f64 / (m - larger) as f64));
         adjusted[i] = smallest_so_far;
     }
     adjusted

@@ -59,7 +59,8 @@ pub struct PairedRatio {
     pub log_sd: f64,
     /// Two-sided p of the paired t test of "ratio is 1", or the least of the sequence's.
     pub p_t: f64,
-    /// What `lo`, `hi` and `p_t` are of, if they hold at every look of an experiment that is looked at after each round.
+    /// The sequence that `lo`, `hi` and `p_t` are of, if they hold at every look of an experiment that is looked at
+    /// after each round.
     pub sequence: Option<Sequence>,
 }
 
@@ -124,13 +125,12 @@ pub fn sign_flip_p(pairs: &Pairs, seed: u64) -> f64 {
     // Patterns that tie with the observed one count as extreme, whatever the order of summation rounded.
     let scale: f64 = logs.iter().map(|l| l.abs()).sum();
     let threshold = logs.iter().sum::<f64>().abs() - 1e-12 * scale;
-    let is_extreme = |signs: u64| flipped_sum(&logs, signs).abs() >= threshold;
     match logs.len() {
         0 => 1.0,
         n if n <= MAX_EXACT_PAIRS => {
             // A pattern and its complement are equally far from 0, so the last sign may stay as it is.
             let patterns = 1_u64 << (n - 1);
-            (0..patterns).filter(|&signs| is_extreme(signs)).count() as f64 / patterns as f64
+            (0..patterns).filter(|&signs| flipped_sum(&logs, signs).abs() >= threshold).count() as f64 / patterns as f64
         }
         _ => monte_carlo_p(&logs, threshold, seed),
     }
@@ -146,13 +146,15 @@ fn monte_carlo_p(logs: &[f64], threshold: f64, seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let mut extreme = 0_u32;
     for _ in 0..DRAWS {
-        let of_bytes = |signs: u64, tables: &[[f64; 256]]| -> f64 {
-            signs.to_le_bytes().iter().zip(tables).map(|(signs, sums)| sums[usize::from(*signs)]).sum()
-        };
-        let sum: f64 = tables.chunks(8).map(|tables| of_bytes(rng.next_u64(), tables)).sum();
+        let sum: f64 = tables.chunks(8).map(|tables| draw_sum(rng.next_u64(), tables)).sum();
         extreme += u32::from(sum.abs() >= threshold);
     }
     f64::from(extreme + 1) / f64::from(DRAWS + 1)
+}
+
+/// Sums up to 64 values, eight to a table, under one pattern of signs.
+fn draw_sum(signs: u64, tables: &[[f64; 256]]) -> f64 {
+    signs.to_le_bytes().iter().zip(tables).map(|(signs, sums)| sums[usize::from(*signs)]).sum()
 }
 
 /// The sum of at most eight values under every pattern of signs, so that a draw looks eight of them up at once.
@@ -164,7 +166,7 @@ fn flipped_sums(values: &[f64]) -> [f64; 256] {
 mod tests {
     use super::*;
     use crate::sample::tests::{pairs_of_logs, sample};
-    use crate::sample::{RunValue, Sample, paired};
+    use crate::sample::{Sample, paired};
     use proptest::prelude::*;
 
     /// Extra sleep by ten patients (Student 1908; R data set `sleep`), second drug less first.
@@ -200,7 +202,9 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_says_why() {
         let ones = sample(&[1.0, 1.0]);
-        let ratio = |a: &Sample, b: &Sample, level| paired_ratio(&paired(a, b), level);
+        fn ratio(a: &Sample, b: &Sample, level: f64) -> Result<PairedRatio, NotComparable> {
+            paired_ratio(&paired(a, b), level)
+        }
         assert_eq!(ratio(&ones, &sample(&[2.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
         assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { round: 1 }));
         assert!(NotComparable::NotPositive { round: 1 }.to_string().starts_with("round 2 holds"));
@@ -249,15 +253,15 @@ mod tests {
         fn swapping_sides_inverts_and_units_cancel(
             values in prop::collection::vec((1.0..100.0_f64, 1.0..100.0_f64), 3..12), unit in 1e-6..1e6_f64,
         ) {
-            let side = |pick: fn(&(f64, f64)) -> f64, unit: f64| {
-                let run = |(round, v)| RunValue { round, value: unit * pick(v) };
-                Sample::from_runs((0..).zip(&values).map(run))
-            };
-            let (a, b) = (side(|v| v.0, 1.0), side(|v| v.1, 1.0));
+            let (a, b): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
+            let in_unit = |side: &[f64]| sample(&side.iter().map(|value| unit * value).collect::<Vec<_>>());
+            let scaled = paired_ratio(&paired(&in_unit(&a), &in_unit(&b)), 0.95).unwrap();
+            let (a, b) = (sample(&a), sample(&b));
             let forth = paired_ratio(&paired(&a, &b), 0.95).unwrap();
             let back = paired_ratio(&paired(&b, &a), 0.95).unwrap();
-            let scaled = paired_ratio(&paired(&side(|v| v.0, unit), &side(|v| v.1, unit)), 0.95).unwrap();
-            let near = |x: f64, y: f64| (x / y - 1.0).abs() < 1e-8;
+            fn near(x: f64, y: f64) -> bool {
+            (x / y - 1.0).abs() < 1e-8
+            }
             prop_assert!(near(forth.ratio, 1.0 / back.ratio) && near(forth.lo, 1.0 / back.hi));
             prop_assert!(near(forth.ratio, scaled.ratio) && near(forth.hi, scaled.hi));
             prop_assert!(forth.lo <= forth.ratio && forth.ratio <= forth.hi);

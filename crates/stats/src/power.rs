@@ -1,4 +1,4 @@
-//! What an experiment of a given size can see.
+//! The smallest difference that an experiment of a given size can see, and the rounds that a difference takes.
 
 use std::ops::RangeInclusive;
 
@@ -25,12 +25,12 @@ pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64>
 /// The fewest rounds, [`MIN_ROUNDS`] or more, of which [`minimum_detectable_effect`] is no larger than `effect`. `None` if
 /// that takes more than [`MAX_ROUNDS`].
 pub fn rounds_to_detect(effect: f64, log_sd: f64, level: f64) -> Option<u32> {
-    let finds = |n: &u32| minimum_detectable_effect(log_sd, *n, level).is_some_and(|least| least <= effect);
-    (MIN_ROUNDS..=MAX_ROUNDS).find(finds)
+    (MIN_ROUNDS..=MAX_ROUNDS)
+        .find(|n| minimum_detectable_effect(log_sd, *n, level).is_some_and(|least| least <= effect))
 }
 
 /// The fewest of these `rounds` after which one look has an even chance to be sure of a true `ratio`: that it is a
-/// difference, by the first of two critical values of so many rounds in standard errors, or within `margin`, by the second. A
+/// difference, by the first of two critical values of that number of rounds, in standard errors, or within `margin`, by the second. A
 /// mean is as good as normal here, and `log_sd` as good as known; where there are looks before it they add to the chance, which comes
 /// to 60 % and more. `None` if none of them are enough.
 pub fn rounds_until_sure(
@@ -40,15 +40,15 @@ pub fn rounds_until_sure(
     [differs, equals]: [&dyn Fn(u32) -> f64; 2],
 ) -> Option<u32> {
     let (truth, bound) = (ratio.ln().abs(), margin.ln_1p());
-    let is_even = |n: &u32| {
+    rounds.find(|n| {
         let error = log_sd / f64::from(*n).sqrt();
-        let below = |log: f64| normal_below((log - truth) / error);
         let (shown, room) = (differs(*n) * error, bound - equals(*n) * error);
         let within = room.min(shown).max(0.0);
-        let open = (below(shown) - below(-shown)) - (below(within) - below(-within));
+        let [shown, minus_shown, within, minus_within] =
+            [shown, -shown, within, -within].map(|log| normal_below((log - truth) / error));
+        let open = (shown - minus_shown) - (within - minus_within);
         open <= 0.5
-    };
-    rounds.find(is_even)
+    })
 }
 
 fn normal_below(z: f64) -> f64 {

@@ -1,9 +1,10 @@
 //! Clocks that tick in steps the reader should know about.
 
-use crate::moments::{mean, median, sorted};
+use crate::moments::{mean, median, sorted, tie_sizes};
 use std::f64::consts::{E, TAU};
 
-/// As a share of the median: finer steps would turn rounding to three digits, as histograms do, into a finding.
+/// The finest step that is looked for, as a share of the median: finer ones would turn rounding to three digits, as
+/// histograms do, into a finding.
 const FINEST_SHARE: f64 = 3e-3;
 
 /// Values used in the search; verification uses up to [`MAX_VERIFIED`].
@@ -23,7 +24,7 @@ const MAX_MISFIT: f64 = 0.1;
 const MIN_EVIDENCE: f64 = 10.0;
 
 /// The step of the clock behind a list of durations, in their unit: 15.6 for a Windows timer in milliseconds. `None` for
-/// continuous values, for steps under three thousandths of the median, and for too few values to tell.
+/// continuous values, for steps under three thousandths of the median, and for too few values to decide.
 ///
 /// Durations taken with a clock of step s are whole multiples of s, up to rounding and tick jitter. The candidates are
 /// the frequencies 1/s of a periodogram, coarse steps first; the characteristic function of multiples of s returns to 1
@@ -37,12 +38,12 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
         return None;
     }
     // A tail of long waits has drifted off the lattice by its own jitter and would only blur it.
-    let kept = &ordered[..ordered.len() - ordered.len() / 10];
-    let middle = median(kept);
-    let kept = &kept[..kept.partition_point(|value| *value <= LONGEST_SHARE * middle)];
-    let longest = *kept.last()?;
-    let searched = thinned(kept, MAX_SEARCHED);
-    let verified = thinned(kept, MAX_VERIFIED);
+    let shorter = &ordered[..ordered.len() - ordered.len() / 10];
+    let middle = median(shorter);
+    let shorter = &shorter[..shorter.partition_point(|value| *value <= LONGEST_SHARE * middle)];
+    let longest = *shorter.last()?;
+    let searched = thinned(shorter, MAX_SEARCHED);
+    let verified = thinned(shorter, MAX_VERIFIED);
     // A quarter of the period of the fastest wave: no peak falls between two candidates.
     let grid = 0.25 / longest;
     // At most 1,333 times `LONGEST_SHARE`.
@@ -64,8 +65,8 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
 /// Whether more than half of the values are the same, or there are no more than two: nothing shows how they would vary.
 pub fn hardly_varies(values: &[f64]) -> bool {
     let ordered = sorted(values);
-    let heaps = || ordered.chunk_by(|x, y| x == y).map(<[f64]>::len);
-    heaps().count() <= 2 || 2 * heaps().max().unwrap_or(0) > values.len()
+    let sizes = tie_sizes(&ordered);
+    sizes.len() <= 2 || 2 * sizes.into_iter().max().unwrap_or(0) > values.len()
 }
 
 /// The coarsest step of which all values are multiples, as ticks of a clock are: their greatest common divisor, up to a millionth
@@ -73,25 +74,27 @@ pub fn hardly_varies(values: &[f64]) -> bool {
 pub fn common_step(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = values.into_iter().map(f64::abs).filter(|value| value.is_finite() && *value > 0.0).collect();
     let finest = 1e-6 * all.iter().copied().fold(0.0, f64::max);
-    let divisor = |mut a: f64, mut b: f64| {
+    all.into_iter().reduce(|mut a, mut b| {
         while b > finest {
             (a, b) = (b, (a - (a / b).round() * b).abs());
         }
         a
-    };
-    all.into_iter().reduce(divisor)
+    })
 }
 
-/// What printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies): one of the
-/// last digit that any of it has, or its own smallest distance where more than two distances show a grid, whichever is larger;
-/// what the other side has finer is of another clock. Values that are equal, or differ by one distance, show no grid.
-/// `None` where both vary.
+/// The step that printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies):
+/// one of the last digit that any value of that side has, or its own smallest distance where more than two distances
+/// show a grid,
+/// whichever is larger; what the other side has finer is of another clock. Values that are equal, or differ by one
+/// distance,
+/// show no grid. `None` where both vary.
 pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
-    let of = |side: &[f64]| {
-        let digit = side.iter().copied().map(printed_digit).reduce(f64::min);
-        [grid(side), digit].into_iter().flatten().reduce(f64::max)
-    };
-    [a, b].into_iter().filter(|side| hardly_varies(side)).filter_map(of).reduce(f64::max)
+    [a, b].into_iter().filter(|side| hardly_varies(side)).filter_map(step_of_side).reduce(f64::max)
+}
+
+fn step_of_side(side: &[f64]) -> Option<f64> {
+    let digit = side.iter().copied().map(printed_digit).reduce(f64::min);
+    [grid(side), digit].into_iter().flatten().reduce(f64::max)
 }
 
 /// The smallest distance between two values, if there are more than two distances.
@@ -108,7 +111,7 @@ fn printed_digit(value: f64) -> f64 {
     last_digit(value).min(second.max(1.0))
 }
 
-/// What one of the last digit of a printed number is worth: 10 of 12 480, 0.01 of 1.25.
+/// The worth of one in the last digit of a printed number: 10 of 12 480, 0.01 of 1.25.
 fn last_digit(value: f64) -> f64 {
     // Twelve digits: what a change of unit does to the sixteenth was not printed.
     let printed = format!("{value:.11e}");
@@ -117,7 +120,7 @@ fn last_digit(value: f64) -> f64 {
     10_f64.powi(exponent.parse::<i32>().unwrap_or_default() - decimals as i32)
 }
 
-/// At most `count` values, evenly by rank.
+/// Thins the values out to `count` at most, evenly by rank.
 fn thinned(ordered: &[f64], count: usize) -> Vec<f64> {
     let stride = ordered.len().div_ceil(count).max(1);
     ordered.iter().copied().step_by(stride).collect()
@@ -127,7 +130,7 @@ fn thinned(ordered: &[f64], count: usize) -> Vec<f64> {
 /// turns the longest value by an eighth.
 fn returns_to_one(values: &[f64], frequency: f64) -> bool {
     let bar = 0.5 * values.len() as f64;
-    // Most frequencies are far from it, and thousands are tried for each list: a rough cosine tells these.
+    // Most frequencies are far from it, and thousands are tried for each list: a rough cosine recognises these.
     let rough: f64 = values.iter().map(|v| rough_cosine(v * frequency)).sum();
     if rough < bar - ROUGHNESS * values.len() as f64 {
         return false;
@@ -139,7 +142,7 @@ fn returns_to_one(values: &[f64], frequency: f64) -> bool {
 /// No rough cosine is further from the true one.
 const ROUGHNESS: f64 = 0.005;
 
-/// The cosine of so many turns, which are not negative, by the beginning of its power series.
+/// The cosine of this many turns, which are not negative, by the beginning of its power series.
 fn rough_cosine(turns: f64) -> f64 {
     let part = turns - (turns + 0.5) as u64 as f64;
     let square = part * part;
@@ -169,8 +172,8 @@ fn evidence(ordered: &[f64], step: f64) -> f64 {
     // Below a ten-thousandth a misfit is a matter of printed digits.
     const FINEST_MISFIT: f64 = 1e-4;
     // The multiple that each is nearest to, and how far it is from it.
-    let placed = |v: &f64| ((v / step).round(), (v / step - (v / step).round()).abs());
-    let placed: Vec<(f64, f64)> = ordered.iter().map(placed).collect();
+    let placed: Vec<(f64, f64)> =
+        ordered.iter().map(|v| ((v / step).round(), (v / step - (v / step).round()).abs())).collect();
     let misfits: Vec<f64> = placed
         .chunk_by(|x, y| x.0 == y.0)
         .filter(|heap| heap[0].0 > 0.0)
@@ -190,8 +193,7 @@ mod tests {
 
     fn ticks(step: f64, count: usize, from: usize, spread: usize, jitter: f64, seed: u64) -> Vec<f64> {
         let mut rng = Rng::new(seed);
-        let mut one = || step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5));
-        (0..count).map(|_| one()).collect()
+        (0..count).map(|_| step * ((from + rng.below(spread)) as f64 + jitter * (rng.next_f64() - 0.5))).collect()
     }
 
     #[test]
@@ -261,14 +263,14 @@ mod tests {
         let mut rng = Rng::new(12);
         let ordinary: Vec<f64> = (0..2_000).map(|_| -5.0 * (1.0 - rng.next_f64()).ln()).collect();
         // A busy machine makes one of three look long, seldom all.
-        let time = |values: &[f64]| {
-            let once = || {
+        fn time(values: &[f64]) -> f64 {
+            let times = (0..3).map(|_| {
                 let start = std::time::Instant::now();
                 clock_step(values);
                 start.elapsed().as_secs_f64()
-            };
-            (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
-        };
+            });
+            times.fold(f64::INFINITY, f64::min)
+        }
         let usual = time(&ordinary).max(0.02);
         let spread: Vec<f64> = (0..2_000).map(|_| 10_f64.powf(18.0 * rng.next_f64() - 9.0)).collect();
         let clusters: Vec<f64> =
@@ -285,7 +287,10 @@ mod tests {
         assert_eq!(rounding_step(&[12.0; 8], &[12.0; 8]), Some(1.0));
         assert_eq!(rounding_step(&[12_480.0; 8], &[12_480.0; 8]), Some(10.0));
         assert_eq!(rounding_step(&[12.0, 13.0, 12.0], &[13.0, 14.0, 15.5]), Some(1.0));
-        let close = |step: Option<f64>, to: f64| assert!((step.unwrap() / to - 1.0).abs() < 1e-9, "{step:?}");
+        #[track_caller]
+        fn close(step: Option<f64>, to: f64) {
+            assert!((step.unwrap() / to - 1.0).abs() < 1e-9, "{step:?}");
+        }
         close(rounding_step(&[11.04; 8], &[11.24; 8]), 0.01);
         // Equal values, or two, are no grid.
         close(rounding_step(&[31.94; 6], &[64.28; 6]), 0.01);
@@ -295,9 +300,10 @@ mod tests {
         assert_eq!(bucket, Some(2.0));
         close(rounding_step(&[1.25; 8], &[1.25; 8]), 0.01);
         close(rounding_step(&[1.25 * 1000.0; 8], &[]), 10.0);
-        let heap = |most: f64, others: [f64; 2]| [vec![most; 28], others.to_vec()].concat();
-        assert_eq!(rounding_step(&heap(12.0, [13.0, 14.0]), &heap(13.0, [12.0, 14.0])), Some(1.0));
-        // A fine side tells nothing of a coarse one.
+        let [twelves, thirteens] = [vec![12.0; 28], vec![13.0; 28]];
+        let (a, b) = ([&twelves[..], &[13.0, 14.0]].concat(), [&thirteens[..], &[12.0, 14.0]].concat());
+        assert_eq!(rounding_step(&a, &b), Some(1.0));
+        // A fine side says nothing about a coarse one.
         assert_eq!(rounding_step(&[1.0; 8], &[1.45, 1.47, 1.43, 1.46, 1.44, 1.48, 1.42, 1.49]), Some(1.0));
         assert_eq!(rounding_step(&[12.42, 12.43, 12.45, 12.49], &[12.0; 4]), Some(1.0));
         assert_eq!(rounding_step(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0], &[1.45, 1.47, 1.43, 1.46]), Some(1.0));

@@ -27,15 +27,6 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     if n_a == 0 || n_b == 0 {
         return None;
     }
-    let wins = |x: f64, y: f64| {
-        if y > x {
-            1.0
-        } else if y == x {
-            0.5
-        } else {
-            0.0
-        }
-    };
     let u: f64 = a.values().iter().flat_map(|&x| b.values().iter().map(move |&y| wins(x, y))).sum();
     let ties = tie_sizes(&sorted(&[a.values(), b.values()].concat()));
     let untied = ties.iter().all(|&size| size == 1);
@@ -45,6 +36,16 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
         approximate_p(u, n_a as f64, n_b as f64, &ties)
     };
     Some(MannWhitney { u, p })
+}
+
+fn wins(x: f64, y: f64) -> f64 {
+    if y > x {
+        1.0
+    } else if y == x {
+        0.5
+    } else {
+        0.0
+    }
 }
 
 /// Twice the smaller tail of U, at most 1. `counts[v]` becomes the number of arrangements with U = v: the coefficients

@@ -76,9 +76,19 @@ pub struct Pair {
     pub b: f64,
 }
 
+impl Pair {
+    fn log_ratio(&self) -> Result<f64, NotComparable> {
+        if self.a > 0.0 && self.b > 0.0 {
+            Ok(self.b.ln() - self.a.ln())
+        } else {
+            Err(NotComparable::NotPositive { round: self.round })
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pairs {
-    /// In ascending order of their rounds.
+    /// The rounds that both sides have, in ascending order.
     pairs: Vec<Pair>,
     unpaired_a: usize,
     unpaired_b: usize,
@@ -91,10 +101,11 @@ impl Pairs {
 
     /// Each side's values of the rounds that both have.
     pub fn sides(&self) -> [Sample; 2] {
-        let side = |value: fn(&Pair) -> f64| {
-            Sample::from_runs(self.pairs.iter().map(|pair| RunValue { round: pair.round, value: value(pair) }))
-        };
-        [side(|pair| pair.a), side(|pair| pair.b)]
+        [self.side(|pair| pair.a), self.side(|pair| pair.b)]
+    }
+
+    fn side(&self, value: fn(&Pair) -> f64) -> Sample {
+        Sample::from_runs(self.pairs.iter().map(|pair| RunValue { round: pair.round, value: value(pair) }))
     }
 
     /// Rounds that only side A has; they take no part in a paired comparison.
@@ -111,14 +122,7 @@ impl Pairs {
     /// # Errors
     /// [`NotComparable::NotPositive`] names the first round in which a value is zero or negative.
     pub fn log_ratios(&self) -> Result<Vec<f64>, NotComparable> {
-        let log_ratio = |pair: &Pair| {
-            if pair.a > 0.0 && pair.b > 0.0 {
-                Ok(pair.b.ln() - pair.a.ln())
-            } else {
-                Err(NotComparable::NotPositive { round: pair.round })
-            }
-        };
-        self.pairs.iter().map(log_ratio).collect()
+        self.pairs.iter().map(Pair::log_ratio).collect()
     }
 }
 
@@ -144,10 +148,15 @@ pub fn paired(a: &Sample, b: &Sample) -> Pairs {
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     /// A sample whose rounds are 0, 1, 2...
     pub(crate) fn sample(values: &[f64]) -> Sample {
         Sample::from_runs((0..).zip(values).map(|(round, &value)| RunValue { round, value }))
+    }
+
+    fn sample_of(runs: &[(u32, f64)]) -> Sample {
+        Sample::from_runs(runs.iter().map(|&(round, value)| RunValue { round, value }))
     }
 
     /// Pairs whose log ratios are the given numbers.
@@ -157,9 +166,8 @@ pub(crate) mod tests {
 
     #[test]
     fn rounds_meet_and_the_rest_is_counted() {
-        let run = |(round, value)| RunValue { round, value };
-        let a = Sample::from_runs([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(run));
-        let b = Sample::from_runs([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(run));
+        let a = sample_of(&[(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)]);
+        let b = sample_of(&[(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)]);
         assert_eq!((a.n(), a.values()), (3, &[30.0, 10.0, 20.0][..]));
         let pairs = paired(&a, &b);
         assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
@@ -172,8 +180,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_zero_is_not_hidden_by_pooling() {
-        let run = |value| RunValue { round: 5, value };
-        let pairs = paired(&Sample::from_runs([4.0, 0.0].map(run)), &Sample::from_runs([4.0].map(run)));
+        let pairs = paired(&sample_of(&[(5, 4.0), (5, 0.0)]), &sample_of(&[(5, 4.0)]));
         assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { round: 5 }));
     }
 
@@ -183,16 +190,11 @@ pub(crate) mod tests {
             a in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
             b in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
         ) {
-            let build = |side: &[(u32, f64)]| {
-                Sample::from_runs(side.iter().map(|&(round, value)| RunValue { round, value }))
-            };
-            let rounds = |side: &[(u32, f64)]| {
-                side.iter().map(|s| s.0).collect::<std::collections::BTreeSet<_>>()
-            };
-            let pairs = paired(&build(&a), &build(&b));
-            prop_assert_eq!(pairs.n(), rounds(&a).intersection(&rounds(&b)).count());
-            prop_assert_eq!(pairs.n() + pairs.unpaired_a(), rounds(&a).len());
-            prop_assert_eq!(pairs.n() + pairs.unpaired_b(), rounds(&b).len());
+            let [rounds_a, rounds_b] = [&a, &b].map(|side| side.iter().map(|run| run.0).collect::<BTreeSet<u32>>());
+            let pairs = paired(&sample_of(&a), &sample_of(&b));
+            prop_assert_eq!(pairs.n(), rounds_a.intersection(&rounds_b).count());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_a(), rounds_a.len());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_b(), rounds_b.len());
         }
     }
 }

@@ -73,7 +73,10 @@ impl Sequence {
         let mut seen = Moments::default();
         for log in logs {
             seen.add(log);
-            let Some((centre, error)) = seen.mean_and_error().filter(|_| seen.n >= self.first) else { continue };
+            let Some((centre, error)) = seen.mean_and_error() else { continue };
+            if seen.n < self.first {
+                continue;
+            }
             let half_width = if error == 0.0 { 0.0 } else { self.critical_t(seen.n) * error };
             (lo, hi) = (lo.max(centre - half_width), hi.min(centre + half_width));
             p = p.min(if error > 0.0 {
@@ -88,7 +91,7 @@ impl Sequence {
         if lo > hi {
             (lo, hi, p) = (hi, lo, 1.0);
         }
-        // A wider interval holds as well, and one without its own estimate would be believed by nobody.
+        // A wider interval holds as well, and one without its own estimate no one would believe.
         let centre = whole.ratio.ln();
         Ok(PairedRatio { lo: lo.min(centre).exp(), hi: hi.max(centre).exp(), p_t: p, sequence: Some(*self), ..whole })
     }
@@ -130,7 +133,7 @@ impl Moments {
         self.squares += from_mean * (value - self.mean);
     }
 
-    /// With the standard error of the mean, which is 0 where only rounding varies.
+    /// The mean and its standard error, which is 0 where only rounding varies.
     fn mean_and_error(&self) -> Option<(f64, f64)> {
         let df = f64::from(self.n.checked_sub(2)? + 1);
         let sd = (self.squares / df).sqrt();

@@ -26,7 +26,6 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
 
 /// The continued fraction of [`incomplete_beta`], two steps per turn.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
-    let away_from_zero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
     let mut c = 1.0;
     let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut value = d;
@@ -45,6 +44,10 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
         }
     }
     value
+}
+
+fn away_from_zero(v: f64) -> f64 {
+    if v.abs() < 1e-300 { 1e-300 } else { v }
 }
 
 /// P(|T| >= |t|) for Student's t with `df` > 0 degrees of freedom (need not be whole); Abramowitz & Stegun 26.7.1.

@@ -27,7 +27,7 @@ const MODES_P: f64 = 0.02;
 /// Smallest relative change over the series that counts as drift.
 const MIN_DRIFT: f64 = 0.01;
 
-/// What a series of one value per second, or per run, does.
+/// How a series of one value per second, or per run, behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
     /// No trend and one mode.
@@ -56,8 +56,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// In time order; `None` below six points, or with a point that is not finite.
-    pub fn of(series: &[f64]) -> Option<Motion> {
+    /// Reads a series in time order; `None` below six points, or with a point that is not finite.
+    pub fn from_series(series: &[f64]) -> Option<Motion> {
         if series.len() < 6 {
             return None;
         }
@@ -75,11 +75,14 @@ impl Motion {
         if trend && self.trend.relative_change.abs() >= MIN_DRIFT {
             return Steadiness::Drifting { p: self.trend.p, relative_change: self.trend.relative_change };
         }
-        self.clusters.filter(|_| modes).map_or(Steadiness::Steady, |found| Steadiness::Bimodal {
-            low: found.low,
-            high: found.high,
-            low_share: found.low_count as f64 / (found.low_count + found.high_count) as f64,
-        })
+        match self.clusters {
+            Some(found) if modes => Steadiness::Bimodal {
+                low: found.low,
+                high: found.high,
+                low_share: found.low_count as f64 / (found.low_count + found.high_count) as f64,
+            },
+            _ => Steadiness::Steady,
+        }
     }
 }
 
@@ -87,13 +90,15 @@ impl Motion {
 /// ([`trend`]) counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. `None` below six points: nothing could be
 /// found in so few, and silence would read as steadiness.
 pub fn classify(series: &[f64]) -> Option<Steadiness> {
-    let motion = Motion::of(series)?;
+    let motion = Motion::from_series(series)?;
     let [trend, modes] = motion.p();
     Some(motion.named([trend <= TREND_P, modes <= MODES_P]))
 }
 
-/// Where warm-up ends: the index of the first point after the last change of level in the first half of the series (the
-/// rule of Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017, bounded to the half). `None` if there
+/// Finds where warm-up ends: the index of the first point after the last change of level in the first half of the
+/// series (the
+/// rule of Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017, bounded to the half). `None` if
+/// there
 /// is no such change: nothing needs to be cut.
 pub fn warm_up_end(series: &[f64]) -> Option<usize> {
     change_points(series).into_iter().rfind(|&change| change <= series.len() / 2)
@@ -118,20 +123,20 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
         return Vec::new();
     }
     let penalty = PENALTY_PER_LN * (points.len() as f64).ln() * variance;
-    let scaled = |index: usize| index * series.len() / points.len();
-    optimal_partition(&smooth, penalty).into_iter().map(scaled).collect()
+    let changes = optimal_partition(&smooth, penalty).into_iter();
+    changes.map(|index| index * series.len() / points.len()).collect()
 }
 
 /// Hampel's filter (Davies & Gather, JASA 88, 1993) over five points: one that lies more than five noise scales from the
 /// median of its surroundings becomes that median.
 fn without_spikes(points: &[f64]) -> Vec<f64> {
     let scale = difference_scale(points, 1) / std::f64::consts::SQRT_2;
-    let cleaned = |index: usize| {
+    let cleaned = (0..points.len()).map(|index| {
         let around = &points[index.saturating_sub(2)..(index + 3).min(points.len())];
         let centre = median(around);
         if (points[index] - centre).abs() > 5.0 * scale { centre } else { points[index] }
-    };
-    (0..points.len()).map(cleaned).collect()
+    });
+    cleaned.collect()
 }
 
 /// Robust standard deviation of the differences at a lag: 1.4826 times the median absolute one; the ordinary one where
@@ -165,14 +170,14 @@ fn optimal_partition(points: &[f64], penalty: f64) -> Vec<usize> {
     for (i, value) in points.iter().enumerate() {
         sums[i + 1] = sums[i] + (value - centre);
     }
-    // Squared error of a segment, less the sum of squares, which every segmentation shares.
-    let cost = |from: usize, to: usize| -(sums[to] - sums[from]).powi(2) / (to - from) as f64;
     let mut best = vec![f64::INFINITY; n + 1];
     let mut previous = vec![0; n + 1];
     best[0] = -penalty; // the first segment is no change
     for to in MIN_SEGMENT..=n {
         for from in 0..=to - MIN_SEGMENT {
-            let total = best[from] + cost(from, to) + penalty;
+            // Squared error of the segment, less the sum of squares, which every segmentation shares.
+            let cost = -(sums[to] - sums[from]).powi(2) / (to - from) as f64;
+            let total = best[from] + cost + penalty;
             if total < best[to] {
                 best[to] = total;
                 previous[to] = from;
@@ -211,13 +216,13 @@ mod tests {
     /// Normal noise around a level, each second leaning on the last by `correlation`.
     fn noise(n: usize, correlation: f64, rng: &mut Rng) -> Vec<f64> {
         let mut last = 0.0;
-        let mut next = || {
+        let points = (0..n).map(|_| {
             let (u, v) = (1.0 - rng.next_f64(), rng.next_f64());
             let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
             last = correlation * last + (1.0 - correlation * correlation).sqrt() * normal;
             last
-        };
-        (0..n).map(|_| next()).collect()
+        });
+        points.collect()
     }
 
     #[test]

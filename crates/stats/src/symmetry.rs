@@ -3,21 +3,22 @@
 use crate::moments::{mean, standard_deviation};
 use crate::sample::Pairs;
 
-/// Of differences further from symmetry than one in a hundred normal samples.
+/// The asymmetry of differences that are further from symmetry than one in a hundred normal samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Skewed {
     /// G1, 0 for what is symmetric.
     pub skewness: f64,
     pub rounds: u32,
-    /// By the rounds from the first on that favour one side.
+    /// How many rounds from the first on favour one side.
     pub signs: Signs,
 }
 
-/// So many rounds from the first on have one sign.
+/// The run of rounds from the first on that have one sign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signs {
     pub rounds: u32,
-    /// At most, of "either side is as likely to be ahead", at any look and whatever the distribution: a stake on each
+    /// Bounds the p of "either side is as likely to be ahead", at any look and whatever the distribution: a stake on
+    /// each
     /// side, doubled by each round that it wins, has grown to 2^(rounds - 1) of what was laid (Ville's inequality).
     pub p: f64,
 }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
     use crate::sample::tests::pairs_of_logs;
 
-    /// By the textbook's formula in another program; the error of ten values is 0.687.
+    /// The textbook's formula in another program gave the value; the error of ten values is 0.687.
     #[test]
     fn one_wild_round_is_skewed() {
         let logs = [0.01, 0.02, 0.015, 0.012, 0.018, 0.011, 0.016, 0.014, 0.013, 0.2];

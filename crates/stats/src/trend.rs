@@ -33,16 +33,15 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
     }
     let points = if series.len() < BATCHED_FROM { series.to_vec() } else { batch_means(series, BATCHES) };
     let n = points.len();
-    // What each later point adds to point i.
-    let later = |i: usize| {
-        let start = points[i];
-        points[i + 1..].iter().map(move |y| y - start)
-    };
-    let rises = |difference: f64| {
-        if difference == 0.0 { 0.0 } else { difference.signum() }
-    };
-    let s: f64 = (0..n).flat_map(later).map(rises).sum();
-    let slopes: Vec<f64> = (0..n).flat_map(|i| later(i).zip(1_u32..).map(|(d, gap)| d / f64::from(gap))).collect();
+    // Each later point less point i, for every i.
+    let mut s = 0.0;
+    let mut slopes = Vec::with_capacity(n * (n - 1) / 2);
+    for (i, start) in points.iter().enumerate() {
+        for (difference, gap) in points[i + 1..].iter().map(|later| later - start).zip(1_u32..) {
+            s += if difference == 0.0 { 0.0 } else { difference.signum() };
+            slopes.push(difference / f64::from(gap));
+        }
+    }
     let middle = median(&points).abs();
     let change = median(&slopes) * (n - 1) as f64;
     Some(Trend {
@@ -54,8 +53,7 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
 
 /// Means of `count` batches of near equal length, in order; `series` must not be shorter than `count`.
 pub(crate) fn batch_means(series: &[f64], count: usize) -> Vec<f64> {
-    let edge = |i: usize| i * series.len() / count;
-    (0..count).map(|i| mean(&series[edge(i)..edge(i + 1)])).collect()
+    (0..count).map(|i| mean(&series[i * series.len() / count..(i + 1) * series.len() / count])).collect()
 }
 
 fn p_of_s(s: f64, points: &[f64]) -> f64 {
@@ -63,13 +61,17 @@ fn p_of_s(s: f64, points: &[f64]) -> f64 {
     if points.len() <= MAX_EXACT && ties.iter().all(|&size| size == 1) {
         return exact_p(s, points.len());
     }
-    let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
-    let tied: f64 = ties.iter().map(|&size| spread(size as f64)).sum();
-    let variance = (spread(points.len() as f64) - tied) / 18.0;
+    let tied: f64 = ties.iter().map(|&size| variance_of_s(size as f64)).sum();
+    let variance = (variance_of_s(points.len() as f64) - tied) / 18.0;
     if variance <= 0.0 {
         return 1.0;
     }
     normal_two_sided((s.abs() - 1.0).max(0.0) / variance.sqrt())
+}
+
+/// Eighteen times the variance of S for `n` values without ties.
+fn variance_of_s(n: f64) -> f64 {
+    n * (n - 1.0) * (2.0 * n + 5.0)
 }
 
 /// Twice the share of the n! orders with at most as many inversions as one with |S|: Mahonian numbers, Kendall 1938.

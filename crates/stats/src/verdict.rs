@@ -1,4 +1,4 @@
-//! From a ratio to a word.
+//! Turns a ratio and its interval into a verdict.
 
 use crate::equivalence::within_margin;
 use crate::estimate::Direction;
@@ -18,7 +18,7 @@ pub const DEFAULT_MARGIN: f64 = 0.03;
 /// rounds will not do".
 pub const MAX_ROUNDS: u32 = 200;
 
-/// What may be said of B compared with A.
+/// The verdict on B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// B is better, beyond noise and not just inside the margin.
@@ -138,12 +138,9 @@ mod tests {
 
     #[test]
     fn as_many_rounds_more_are_named_after_many_as_after_few() {
-        let wide = |n: u32| {
-            let logs: Vec<f64> = (0..n).map(|i| 0.025 + if i % 2 == 0 { 0.2 } else { -0.2 }).collect();
-            judged(&logs, Direction::Higher)
-        };
         for n in [100, 150, 200] {
-            let found = wide(n);
+            let logs: Vec<f64> = (0..n).map(|i| 0.025 + if i % 2 == 0 { 0.2 } else { -0.2 }).collect();
+            let found = judged(&logs, Direction::Higher);
             assert_eq!(found.verdict, Some(Verdict::Inconclusive), "{n} rounds");
             assert!(
                 found.rounds_needed.is_some_and(|missing| (201..270).contains(&(n + missing))),
@@ -168,9 +165,10 @@ mod tests {
 
     #[test]
     fn five_rounds_carry_no_verdict() {
-        let none = |needed| Judgement { verdict: None, rounds_needed: Some(needed) };
-        assert_eq!(judged(&CLEAR[..5], Direction::Higher), none(1));
-        assert_eq!(judged(&CLEAR[..2], Direction::Higher), none(4));
+        for (rounds, missing) in [(5, 1), (2, 4)] {
+            let want = Judgement { verdict: None, rounds_needed: Some(missing) };
+            assert_eq!(judged(&CLEAR[..rounds], Direction::Higher), want);
+        }
     }
 
     #[test]

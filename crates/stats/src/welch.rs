@@ -1,6 +1,6 @@
 //! Welch's t test, for samples that cannot be paired: imported tables, or sides that never shared a round.
 
-use crate::moments::{mean, standard_deviation};
+use crate::moments::{mean, squared_error};
 use crate::paired::{NotComparable, ROUNDING, check_level};
 use crate::sample::Sample;
 use crate::special::{student_t_quantile, student_t_two_sided};
@@ -49,27 +49,23 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
 }
 
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
-    let logarithm = |t: &crate::sample::RunValue| {
-        if t.value > 0.0 { Ok(t.value.ln()) } else { Err(NotComparable::NotPositive { round: t.round }) }
-    };
-    sample.runs().iter().map(logarithm).collect()
+    let logs = sample.runs().iter().map(|run| {
+        if run.value > 0.0 { Ok(run.value.ln()) } else { Err(NotComparable::NotPositive { round: run.round }) }
+    });
+    logs.collect()
 }
 
 fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
     check_level(level)?;
-    let squared_error = |side: &[f64]| {
-        let sd = standard_deviation(side).ok_or(NotComparable::TooFew { n: side.len() })?;
-        Ok(sd * sd / side.len() as f64)
-    };
-    let (error_a, error_b) = (squared_error(a)?, squared_error(b)?);
+    let [error_a, error_b] = [a, b].map(|side| squared_error(side).ok_or(NotComparable::TooFew { n: side.len() }));
+    let (error_a, error_b) = (error_a?, error_b?);
     let difference = mean(b) - mean(a);
     let error = (error_a + error_b).sqrt();
     if error <= ROUNDING * (mean(a).abs() + mean(b).abs()) {
         let p = if difference.abs() <= error { 1.0 } else { 0.0 };
         return Ok(WelchDifference { difference, lo: difference, hi: difference, df: f64::INFINITY, p });
     }
-    let share = |squared: f64, n: usize| squared * squared / (n - 1) as f64;
-    let df = (error_a + error_b).powi(2) / (share(error_a, a.len()) + share(error_b, b.len()));
+    let df = welch_df((error_a, a.len()), (error_b, b.len()));
     let half_width = student_t_quantile(f64::midpoint(1.0, level), df) * error;
     Ok(WelchDifference {
         difference,
@@ -78,6 +74,13 @@ fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotCompara
         df,
         p: student_t_two_sided(difference / error, df),
     })
+}
+
+/// Degrees of freedom by Welch and Satterthwaite, from each side's squared error and number of values.
+pub(crate) fn welch_df((error_a, n_a): (f64, usize), (error_b, n_b): (f64, usize)) -> f64 {
+    let share_a = error_a * error_a / (n_a - 1) as f64;
+    let share_b = error_b * error_b / (n_b - 1) as f64;
+    (error_a + error_b).powi(2) / (share_a + share_b)
 }
 
 #[cfg(test)]
@@ -102,8 +105,8 @@ mod tests {
         ] {
             assert!((value - want).abs() < 1e-9, "got {value}, want {want}");
         }
-        let exponentials = |logs: &[f64]| sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>());
-        let ratio = welch_ratio(&exponentials(&FIRST), &exponentials(&SECOND), 0.95).unwrap();
+        let [first, second] = [FIRST, SECOND].map(|logs| sample(&logs.map(f64::exp)));
+        let ratio = welch_ratio(&first, &second, 0.95).unwrap();
         assert!((ratio.lo.ln() - got.lo).abs() < 1e-9 && (ratio.p - got.p).abs() < 1e-9);
         assert_eq!((ratio.n_a, ratio.n_b), (10, 10));
     }

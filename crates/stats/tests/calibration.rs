@@ -49,8 +49,9 @@ fn draw(noise: Noise, rng: &mut Rng) -> f64 {
     }
 }
 
-/// What a true 5 % may come out as. The t method is exact for normal noise and knowingly cautious for the others: a
-/// wild value widens the interval more than it moves the mean. All bounds lie inside 2.8 to 5.9 %.
+/// The bounds between which a true 5 % may come out. The t method is exact for normal noise and knowingly cautious for
+/// the others:
+/// a wild value widens the interval more than it moves the mean. All bounds lie inside 2.8 to 5.9 %.
 fn five_percent(noise: Noise) -> (f64, f64) {
     match noise {
         Noise::Normal => (0.041, 0.059),
@@ -62,12 +63,11 @@ fn five_percent(noise: Noise) -> (f64, f64) {
 /// Two systems of which B is `ratio` times A; rounds shift both by some 10 %, each run by `sd`.
 fn experiment(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> (Sample, Sample) {
     let shifts: Vec<f64> = (0..rounds).map(|_| 0.1 * normal(rng)).collect();
-    let mut side = |base: f64| {
-        let mut run =
-            |(round, shift): (u32, &f64)| RunValue { round, value: base * (shift + sd * draw(noise, rng)).exp() };
-        Sample::from_runs((0..).zip(&shifts).map(&mut run))
-    };
-    (side(1_000.0), side(1_000.0 * ratio))
+    let [a, b] = [1_000.0, 1_000.0 * ratio].map(|base| {
+        let values = shifts.iter().map(|shift| base * (shift + sd * draw(noise, rng)).exp());
+        Sample::from_runs((0..).zip(values).map(|(round, value)| RunValue { round, value }))
+    });
+    (a, b)
 }
 
 fn pairs(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> Pairs {
@@ -144,19 +144,20 @@ fn sign_flip_keeps_its_level() {
 
 #[test]
 fn unpaired_tests_keep_their_level_without_round_effects() {
-    let independent = |n: u32, sd: f64, noise: Noise, rng: &mut Rng| {
-        Sample::from_runs((0..n).map(|round| RunValue { round, value: (sd * draw(noise, rng)).exp() }))
-    };
     let welch = share(400, |rng| {
-        let (a, b) = (independent(6, 0.02, Noise::Normal, rng), independent(10, 0.06, Noise::Normal, rng));
+        let (a, b) = (unpaired(6, 0.02, Noise::Normal, rng), unpaired(10, 0.06, Noise::Normal, rng));
         welch_ratio(&a, &b, LEVEL).unwrap().p <= 0.05
     });
     assert_within("Welch, 6 against 10 with thrice the spread", welch, 0.04, 0.06);
     let ranks = share(401, |rng| {
-        let (a, b) = (independent(10, 0.02, Noise::Skewed, rng), independent(10, 0.02, Noise::Skewed, rng));
+        let (a, b) = (unpaired(10, 0.02, Noise::Skewed, rng), unpaired(10, 0.02, Noise::Skewed, rng));
         mann_whitney(&a, &b).unwrap().p <= 0.05
     });
     assert_within("Mann-Whitney, 10 against 10", ranks, 0.035, 0.055);
+}
+
+fn unpaired(n: u32, sd: f64, noise: Noise, rng: &mut Rng) -> Sample {
+    Sample::from_runs((0..n).map(|round| RunValue { round, value: (sd * draw(noise, rng)).exp() }))
 }
 
 #[test]
@@ -192,19 +193,21 @@ fn equal_systems_rarely_get_a_side() {
 /// Three metrics of one experiment, correlated through shared run noise, none of which differs.
 #[test]
 fn holm_keeps_the_error_of_the_family() {
-    let family = |rng: &mut Rng| -> Vec<f64> {
-        let common: Vec<f64> = (0..10).map(|_| 0.02 * normal(rng)).collect();
-        let mut metric = || {
-            let run = |(round, c): (u32, &f64)| RunValue { round, value: (c + 0.02 * normal(rng)).exp() };
-            let ones = Sample::from_runs((0..10).map(|round| RunValue { round, value: 1.0 }));
-            let b = Sample::from_runs((0..).zip(&common).map(run));
-            paired_ratio(&paired(&ones, &b), LEVEL).unwrap().p_t
-        };
-        (0..3).map(|_| metric()).collect()
-    };
-    let any = |p: &[f64]| p.iter().any(|p| *p <= 0.05);
-    assert_within("any of three, adjusted", share(800, |rng| any(&holm(&family(rng)))), 0.03, 0.055);
-    assert_within("any of three, as they are", share(800, |rng| any(&family(rng))), 0.10, 0.15);
+    assert_within("any of three, adjusted", share(800, |rng| any_false_alarm(&holm(&p_of_family(rng)))), 0.03, 0.055);
+    assert_within("any of three, as they are", share(800, |rng| any_false_alarm(&p_of_family(rng))), 0.10, 0.15);
+}
+
+fn any_false_alarm(p: &[f64]) -> bool {
+    p.iter().any(|p| *p <= 0.05)
+}
+
+fn p_of_family(rng: &mut Rng) -> Vec<f64> {
+    let common: Vec<f64> = (0..10).map(|_| 0.02 * normal(rng)).collect();
+    let metrics = (0..3).map(|_| {
+        let logs: Vec<f64> = common.iter().map(|common| common + 0.02 * normal(rng)).collect();
+        paired_ratio(&pairs_of(&logs), LEVEL).unwrap().p_t
+    });
+    metrics.collect()
 }
 
 #[test]
@@ -222,26 +225,29 @@ fn the_minimum_detectable_effect_is_detected() {
 #[test]
 fn normal_samples_rarely_look_bimodal() {
     for n in [6, 7, 8, 10, 12, 15, 17, 20, 60, 200] {
-        let sample = |rng: &mut Rng| (0..n).map(|_| (0.05 * normal(rng)).exp()).collect::<Vec<_>>();
         assert_within(
             &format!("bimodal, n = {n}"),
-            share(1_000 + n, |rng| two_clusters(&sample(rng)).is_some()),
+            share(1_000 + n, |rng| {
+                let sample: Vec<f64> = (0..n).map(|_| (0.05 * normal(rng)).exp()).collect();
+                two_clusters(&sample).is_some()
+            }),
             0.0,
             0.02,
         );
     }
-    let two = |rng: &mut Rng| {
-        (0..10).map(|i| 100.0 * (0.02 * normal(rng)).exp() + if i % 2 == 0 { 20.0 } else { 0.0 }).collect::<Vec<_>>()
-    };
-    assert_within("two clusters of five", share(1_100, |rng| two_clusters(&two(rng)).is_some()), 0.95, 1.0);
+    let found = share(1_100, |rng| {
+        let clusters = (0..10).map(|i| 100.0 * (0.02 * normal(rng)).exp() + if i % 2 == 0 { 20.0 } else { 0.0 });
+        two_clusters(&clusters.collect::<Vec<_>>()).is_some()
+    });
+    assert_within("two clusters of five", found, 0.95, 1.0);
 }
 
-/// What a look at every round from the sixth to the 60th comes to.
+/// The outcome of looking at every round from the sixth to the 60th.
 struct Watched {
     /// Rounds until the first look whose interval excludes 0; 60 if none does.
     rounds: u32,
     is_decided: bool,
-    /// Whether every look's interval until then held the truth.
+    /// Whether every look's interval until then covered the truth.
     covers: bool,
 }
 
@@ -292,7 +298,7 @@ fn a_sequence_keeps_its_level_at_every_look() {
     }
 }
 
-/// Whoever judges a fixed number of rounds once, and extends by the sequence only what showed nothing, has judged twice.
+/// Judging a fixed number of rounds once, and extending by the sequence only what showed nothing, is judging twice.
 #[test]
 fn a_fixed_number_and_then_a_sequence_err_more_often_than_either() {
     let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
@@ -300,7 +306,7 @@ fn a_fixed_number_and_then_a_sequence_err_more_often_than_either() {
     for fixed in [6_u32, 10, 20] {
         let of_t = student_t_quantile(0.975, f64::from(fixed) - 1.0);
         // Whatever came first, an extension is judged by all looks of the sequence, those before the fixed number among them.
-        let errs = |rng: &mut Rng| {
+        let alarms = share_of(20_000, 1_500, |rng| {
             let (mut sum, mut squares, mut any) = (0.0, 0.0, false);
             for n in 1..=fixed + 100 {
                 let value = normal(rng);
@@ -313,31 +319,30 @@ fn a_fixed_number_and_then_a_sequence_err_more_often_than_either() {
                 any |= t > of_sequence[n as usize] || n == fixed && t > of_t;
             }
             any
-        };
-        assert_within(
-            &format!("false alarms of {fixed} rounds, then extended"),
-            share_of(20_000, 1_500, errs),
-            0.05,
-            0.08,
-        );
+        });
+        assert_within(&format!("false alarms of {fixed} rounds, then extended"), alarms, 0.05, 0.08);
     }
 }
 
-/// Rounds to the verdict at true log ratios of so many deviations.
+/// Rounds to the verdict, at true log ratios of a number of standard deviations.
 #[test]
 fn a_sequence_ends_as_soon_as_it_can() {
     let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
     let critical: Vec<f64> = (0..=60).map(|n| sequence.critical_t(n)).collect();
     for (effect, want) in [(0.75, 20.0), (1.0, 12.8), (2.0, 6.5), (3.0, 6.0)] {
         let mut rng = Rng::new(1_400);
-        let rounds = |rng: &mut Rng| watched(&|n| critical[n as usize], effect, &normal, rng).rounds;
-        let mean = (0..20_000).map(|_| f64::from(rounds(&mut rng))).sum::<f64>() / 20_000.0;
+        let mean = (0..20_000)
+            .map(|_| f64::from(watched(&|n| critical[n as usize], effect, &normal, &mut rng).rounds))
+            .sum::<f64>()
+            / 20_000.0;
         assert_within(&format!("rounds to the verdict at {effect} deviations"), mean, 0.9 * want, 1.1 * want);
     }
 }
 
-/// What is told of an experiment before it: by the round that is named it is sure in six of ten experiments or more, by three
-/// times as many almost always; whether it differs, is equal, or differs by less than the margin. A primary row has 4 % of 5 %.
+/// Each row of an experiment is sure by the round that is named for it in six of ten experiments or more, and by three
+/// times as
+/// many rounds almost always; whether it differs, is equal, or differs by less than the margin. A primary row has 4 %
+/// of 5 %.
 #[test]
 fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
     let margin = 0.03;
@@ -351,10 +356,10 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
                 let logs: Vec<f64> = (0..most).map(|_| f64::ln(ratio) + log_sd * normal(rng)).collect();
                 (MIN_ROUNDS..=most).any(|n| {
                     let seen = pairs_of(&logs[..n as usize]);
-                    let own = equals.ratio(&seen).unwrap();
+                    let ratio_seen = equals.ratio(&seen).unwrap();
                     let adjusted = differs.ratio(&seen).unwrap().p_t * 0.05 / 0.04;
                     !matches!(
-                        judge(&own, adjusted, Direction::Higher, margin, MIN_ROUNDS).verdict,
+                        judge(&ratio_seen, adjusted, Direction::Higher, margin, MIN_ROUNDS).verdict,
                         Some(Verdict::Inconclusive)
                     )
                 })
@@ -367,8 +372,7 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
 }
 
 fn pairs_of(logs: &[f64]) -> Pairs {
-    let side = |value: &dyn Fn(f64) -> f64| {
-        Sample::from_runs((0..).zip(logs).map(|(round, log)| RunValue { round, value: value(*log) }))
-    };
-    paired(&side(&|_| 1.0), &side(&f64::exp))
+    let ones = (0..).zip(logs).map(|(round, _)| RunValue { round, value: 1.0 });
+    let ratios = (0..).zip(logs).map(|(round, log)| RunValue { round, value: log.exp() });
+    paired(&Sample::from_runs(ones), &Sample::from_runs(ratios))
 }

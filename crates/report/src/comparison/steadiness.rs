@@ -50,7 +50,7 @@ fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Wa
     let fullest = rounds.values().map(Vec::len).max().unwrap_or_default();
     let whole = rounds.values().filter(|values| values.len() == fullest);
     let values: Vec<f64> = whole.map(|values| centre(values)).collect();
-    Some(Watched { row, letter, motion: Motion::of(&values)? })
+    Some(Watched { row, letter, motion: Motion::from_series(&values)? })
 }
 
 /// Of cases of any size, where all values have a logarithm.
