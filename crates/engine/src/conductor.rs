@@ -126,7 +126,7 @@ impl<'a> Conductor<'a> {
             let pending = match self.options.extends {
                 true => {
                     self.store.extend(&self.plan.schedule)?;
-                    self.store.unbegun()?
+                    self.store.unstarted()?
                 }
                 false => {
                     self.plan_rest(observer)?;
@@ -386,7 +386,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<ExperimentEnd, ExperimentError> {
         let begun = Instant::now();
-        let mut done = self.store.places()? - pending.len();
+        let mut done = self.store.planned_count()? - pending.len();
         let mut failed = 0;
         let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
         while let Some(run) = pending.front().copied() {

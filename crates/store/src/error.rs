@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The ways in which a store fails, as a caller tells them apart.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::Result;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Or a file that an earlier store left beside it.
+    /// The file exists, or one that an earlier store left next to its place.
     #[error("cannot create a store: {path:?} exists already")]
     Exists { path: PathBuf },
     #[error("cannot open store {path:?}: there is no such file")]
@@ -39,7 +39,7 @@ pub enum StoreError {
     /// The system does not let us.
     #[error("permission denied on {path:?}; tried to {tried}: {detail}")]
     Denied { path: PathBuf, tried: String, detail: String },
-    /// The store was not closed, its last runs lie in a file beside it that cannot be read in a read-only folder.
+    /// The store was not closed: its last runs lie in a file next to it that cannot be read in a read-only folder.
     #[error("store {path:?} was not closed, and its last changes cannot be read in a read-only folder: {detail}")]
     Unrecovered { path: PathBuf, detail: String },
     /// Another conductor has it open.
@@ -168,7 +168,7 @@ fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|e| e.extended_code)
 }
 
-/// Whether a row held something that the schema and our words do not allow, or was missing.
+/// Whether a row contained something that the schema and our words do not allow, or was missing.
 fn is_conversion(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows};
     matches!(

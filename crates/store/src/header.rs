@@ -1,4 +1,4 @@
-//! What the experiment is: one row, the cases and the order, written before the first run.
+//! The description of the experiment: one row, the cases and the order, written before the first run.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use crate::error::Tried;
 use crate::{Result, StoreError};
 
-/// What was run, and from which command.
+/// The experiment that was run, and the command that started it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     pub etalon_version: String,
@@ -18,12 +18,12 @@ pub struct Header {
     pub build: String,
     /// Milliseconds since 1970, UTC.
     pub created_unix_ms: i64,
-    /// Without passwords; the caller has removed them.
+    /// The plan without passwords; the caller has removed them.
     pub plan: Plan,
-    /// As written, without passwords.
+    /// The plan's text as written, without passwords.
     pub plan_text: String,
     pub plan_path: Option<String>,
-    /// Tells on resume whether it is still the same plan.
+    /// The hash by which a resume checks that it is still the same plan.
     pub plan_hash: String,
     pub command: String,
 }
@@ -33,19 +33,19 @@ const TRIED_LOAD: &str = "read the plan";
 
 /// Positions from 0 without gaps, each case at most once in a round, no unknown case.
 pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> Result<()> {
-    let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     let mut positions = HashSet::new();
     let mut seen = HashSet::new();
     for run in order {
-        if run.position as usize >= order.len() || !positions.insert(run.position) {
-            return refuse(format!("position {} stands twice or beyond the end of the order", run.position));
-        }
-        if run.case as usize >= cases.len() {
-            return refuse(format!("position {} names case {}, the plan has {}", run.position, run.case, cases.len()));
-        }
-        if !seen.insert((run.round, run.case)) {
-            return refuse(format!("case {} stands twice in round {}", run.case, run.round));
-        }
+        let why = if run.position as usize >= order.len() || !positions.insert(run.position) {
+            format!("position {} stands twice or beyond the end of the order", run.position)
+        } else if run.case as usize >= cases.len() {
+            format!("position {} names case {}, the plan has {}", run.position, run.case, cases.len())
+        } else if !seen.insert((run.round, run.case)) {
+            format!("case {} stands twice in round {}", run.case, run.round)
+        } else {
+            continue;
+        };
+        return Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) ->
     Ok(())
 }
 
-/// In the place of the plan that is there; its hash stays that of the plan as it was begun.
+/// Replaces the plan that is there; its hash stays that of the plan with which the experiment started.
 pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()> {
     let plan_json = to_json(path, plan)?;
     conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())

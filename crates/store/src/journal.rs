@@ -7,9 +7,9 @@ use model::{Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Schedul
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Tried;
-use crate::{Result, Store, StoreError, header, words};
+use crate::{Result, Store, StoreError, enum_names, header};
 
-/// Row of a run that was begun.
+/// Row of a run that was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId(i64);
 
@@ -25,7 +25,7 @@ pub struct StoredRun {
     /// Identity of this attempt in the store.
     pub id: i64,
     pub planned: PlannedRun,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
     pub state: RunState,
     pub reason: Option<String>,
@@ -35,10 +35,10 @@ pub struct StoredRun {
     pub elapsed_s: f64,
 }
 
-/// What a resume does with a round of which some runs were measured.
+/// The way in which a resume treats a round of which some runs were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// All of it again, so that what is compared was measured together.
+    /// The whole round is measured again, so that what is compared was measured together.
     WholeRounds,
     OnlyPending,
 }
@@ -55,14 +55,14 @@ impl Store {
         self.rows("read the runs", &sql, [], read_run)
     }
 
-    /// How many runs are planned, each counted once however often it was begun.
-    pub fn places(&self) -> Result<usize> {
+    /// Counts the planned runs, each once however often it was started.
+    pub fn planned_count(&self) -> Result<usize> {
         let count = "SELECT count(DISTINCT position) FROM runs";
-        let found = self.rows("count the runs", count, [], |row| words::read_count(row, 0))?;
+        let found = self.rows("count the runs", count, [], |row| enum_names::read_count(row, 0))?;
         Ok(found.into_iter().sum::<u64>() as usize)
     }
 
-    /// Positions without a measured run and those planned anew by [`Store::plan_rest`], in order. Failed ones are
+    /// Positions without a measured run and those planned again by [`Store::plan_rest`], in order. Failed ones are
     /// among them: whether to repeat those is the caller's choice.
     pub fn pending(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
@@ -70,8 +70,8 @@ impl Store {
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Positions that were never begun, in order.
-    pub fn unbegun(&self) -> Result<Vec<PlannedRun>> {
+    /// Positions that were never started, in order.
+    pub fn unstarted(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state <> 'planned') = 0 ORDER BY position";
         self.rows("read what was never begun", sql, [], |row| read_planned(row, 0))
@@ -101,11 +101,11 @@ impl Store {
                      AND position IN (SELECT position FROM runs WHERE state = 'measured')";
         self.write(tried, |tx, path| {
             tx.execute(sql, []).tried(path, tried)?;
-            tx.query_row(count, [], |row| words::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
+            tx.query_row(count, [], |row| enum_names::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
         })
     }
 
-    /// Takes the runs of these cases from a round on out of the plan, unless they were begun; returns how many.
+    /// Takes the runs of these cases from a round on out of the plan, unless they were started; returns how many.
     pub fn leave_out(&mut self, cases: &BTreeSet<u32>, from_round: u32) -> Result<usize> {
         let tried = "leave out the runs of what is decided";
         self.write(tried, |tx, path| {
@@ -284,7 +284,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
             Reading::Value(value) => (Some(value), None),
             Reading::Unavailable(missing) => (None, Some(missing.to_string())),
         };
-        let (direction, role) = (words::direction(metric.direction), words::role(metric.role));
+        let (direction, role) = (enum_names::direction(metric.direction), enum_names::role(metric.role));
         insert.execute(params![id, metric.id, metric.unit, direction, role, value, unavailable])?;
     }
     let mut insert = tx.prepare_cached(
@@ -340,7 +340,7 @@ fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<Sto
 }
 
 fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
-    conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| words::read(row, 0))
+    conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read(row, 0))
 }
 
 fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
@@ -348,7 +348,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
         id: row.get(0)?,
         planned: read_planned(row, 1)?,
         attempt: row.get(4)?,
-        state: words::read(row, 5)?,
+        state: enum_names::read(row, 5)?,
         reason: row.get(6)?,
         started_unix_ms: row.get(7)?,
         elapsed_s: row.get(8)?,
@@ -360,7 +360,6 @@ fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedRun> {
     Ok(PlannedRun { position: row.get(first)?, round: row.get(first + 1)?, case: row.get(first + 2)? })
 }
 
-/// For `rows`, which says what was tried.
 impl Store {
     pub(crate) fn rows<T>(
         &self,

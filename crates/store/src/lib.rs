@@ -7,15 +7,16 @@
 //!    transaction into a file that appears under its name only when it is whole.
 //! 2. **A crash costs one run.** [`Store::finish_run`] is one transaction, synchronous to the disk; nothing is
 //!    written during a run. What it acknowledged stays.
-//! 3. **One conductor.** An operating system lock on a file beside the store (`…-lock`) refuses a second writer while
+//! 3. **One conductor.** An operating system lock on a file next to the store (`…-lock`) refuses a second writer while
 //!    the first lives. Should the lock fail to hold (some network file systems), a token in the store that every write
 //!    checks makes the earlier writer stop with [`StoreError::TakenOver`].
 //!
-//! While a store is open for writing it is in WAL mode (`…-wal` and `…-shm` lie beside it), so that reports can read it
+//! While a store is open for writing it is in WAL mode (`…-wal` and `…-shm` lie next to it), so that reports can read it
 //! during a run. Closed, it is a single file in rollback mode, which can be read on read-only media too.
 
 #![forbid(unsafe_code)]
 
+mod enum_names;
 mod error;
 mod header;
 mod journal;
@@ -26,7 +27,6 @@ mod publish;
 mod read;
 mod reserve;
 mod schema;
-mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ enum Origin {
 pub enum Kept {
     /// It is there, closed.
     Yes,
-    /// It was new, and no run of it had begun.
+    /// It was new, and no run of it had started.
     No,
 }
 
@@ -79,14 +79,14 @@ enum Access {
         /// Unique among all that ever opened this store for writing.
         token: String,
     },
-    /// The lock is held until the file is closed, which is when the fields are dropped.
+    /// The lock lasts until the file is closed, which is when the fields are dropped.
     Settled {
         _lock: WriteLock,
     },
 }
 
 impl Store {
-    /// As given to `create` or `open`.
+    /// The path as given to `create` or `open`.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -95,7 +95,7 @@ impl Store {
         &self.header
     }
 
-    /// Of the plan; the index is the case's identity.
+    /// The plan's cases; the index is the case's identity.
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
@@ -109,7 +109,7 @@ impl Store {
         self.settle()
     }
 
-    /// Closes the store; if this value created it and no run was begun, removes it under the lock.
+    /// Closes the store; if this value created it and no run was started, removes it under the lock.
     ///
     /// # Errors
     /// When it cannot be read, belongs to another by now, or cannot be closed: the file is there then.
@@ -117,8 +117,8 @@ impl Store {
         let tried = "see whether any run was begun";
         let is_untouched = self.origin == Origin::Created
             && self.write(tried, |tx, path| {
-                let begun = "SELECT count(*) FROM runs WHERE state <> 'planned'";
-                tx.query_row(begun, [], |row| row.get::<_, i64>(0)).tried(path, tried)
+                let count_started = "SELECT count(*) FROM runs WHERE state <> 'planned'";
+                tx.query_row(count_started, [], |row| row.get::<_, i64>(0)).tried(path, tried)
             })? == 0;
         let settled = self.settle();
         if !is_untouched {

@@ -35,7 +35,7 @@ pub(crate) enum Taken {
 impl WriteLock {
     /// Tries to take the lock of the store at `store`, without waiting.
     pub(crate) fn take(store: &Path) -> Result<Taken> {
-        let path = beside(store, "-lock");
+        let path = with_suffix(store, "-lock");
         for _ in 0..TRIES {
             // Nothing is ever written into it.
             if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > 0) {
@@ -74,13 +74,13 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 impl Drop for WriteLock {
     fn drop(&mut self) {
-        // While still locked, so that nobody locks a file that is about to vanish.
+        // While still locked, so that no one locks a file that is about to vanish.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 /// The store's name with `suffix`.
-pub(crate) fn beside(store: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -118,7 +118,7 @@ pub(crate) fn check_token(conn: &Connection, token: &str, path: &Path, tried: &s
     }
 }
 
-/// For a message; `None` when unknown.
+/// The process that writes the store, for a message; `None` when unknown.
 pub(crate) fn writer_pid(conn: &Connection) -> Option<u32> {
     conn.query_row("SELECT pid FROM writer", [], |row| row.get(0)).ok()
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_has_put_in_the_locks_place_stays() {
+    fn a_foreign_file_at_the_locks_path_stays() {
         let dir = tempfile::tempdir().unwrap();
         let (store, lock) = (dir.path().join("x.etalon"), dir.path().join("x.etalon-lock"));
         fs::write(&lock, "my own notes").unwrap();

@@ -130,15 +130,17 @@ fn series_of_version_1_are_kept_and_the_backlog_may_join_them() {
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     migrate(&mut conn, Path::new("x"), &[schema::V1]).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
-    let insert = |kind: &str| format!("INSERT INTO series VALUES (NULL, 1, 'h', '{kind}', NULL, 5, 0, x'01')");
+    fn insert(kind: &str) -> String {
+        format!("INSERT INTO series VALUES (NULL, 1, 'h', '{kind}', NULL, 5, 0, x'01')")
+    }
     conn.execute_batch(&insert("response")).unwrap();
     assert!(conn.execute_batch(&insert("backlog")).is_err());
     conn.execute_batch(schema::V2).unwrap();
     conn.execute_batch(&insert("backlog")).unwrap();
     assert!(conn.execute_batch(&insert("backlog")).is_err(), "once for each run, host, kind and interval");
     assert!(conn.execute_batch(&insert("other")).is_err());
-    let kept: i64 = conn.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).unwrap();
-    assert_eq!(kept, 2);
+    let rows: i64 = conn.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 2);
 }
 
 #[test]
@@ -155,14 +157,17 @@ fn runs_of_version_2_are_kept_and_may_be_superseded() {
     assert!(conn.execute_batch("UPDATE trials SET state = 'superseded', reason = 'why'").is_err());
     let supersede = "UPDATE runs SET state = 'superseded', reason = 'why'";
     migrate(&mut conn, Path::new("x"), STEPS).unwrap();
-    let shown = |view: &str| conn.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get::<_, i64>(0));
-    assert_eq!((shown("results").unwrap(), shown("journal").unwrap()), (1, 1));
+    assert_eq!([count(&conn, "results"), count(&conn, "journal")], [1, 1]);
     assert!(conn.execute_batch("UPDATE runs SET state = 'superseded'").is_err(), "without a reason");
     conn.execute_batch(supersede).unwrap();
-    assert_eq!((shown("results").unwrap(), shown("measurements").unwrap()), (0, 1));
+    assert_eq!([count(&conn, "results"), count(&conn, "measurements")], [0, 1]);
     // A measurement still has to be of a run.
     conn.pragma_update(None, "foreign_keys", true).unwrap();
     assert!(conn.execute_batch("UPDATE measurements SET run_id = 2").is_err());
+}
+
+fn count(conn: &Connection, view: &str) -> i64 {
+    conn.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get(0)).unwrap()
 }
 
 #[test]

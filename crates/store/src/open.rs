@@ -10,18 +10,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::Tried;
 use crate::header::{self, Header};
-use crate::lock::{self, Taken, WriteLock, beside};
+use crate::lock::{self, Taken, WriteLock, with_suffix};
 use crate::{Access, Origin, Result, Store, StoreError, migrate, publish, schema};
 
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    /// As given: for messages.
+struct StorePath<'a> {
+    /// The path as given, for messages.
     path: &'a Path,
     /// Absolute, so that SQLite does not give names such as `:memory:` a meaning of their own.
     full: &'a Path,
 }
 
-/// For SQLite's own locks, which others hold only for a transaction.
+/// How long SQLite waits for its own locks, which others keep only for a transaction.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Readers lose nothing if they delay settling.
 const SETTLE_WAIT: Duration = Duration::from_millis(200);
@@ -43,7 +43,7 @@ impl Store {
         };
         publish::publish(path, &full, header, order)?;
         // May fail on a full disk; the next try must not find a file in the way.
-        let opened = Store::open_locked(Place { path, full: &full }, lock, migrate::STEPS);
+        let opened = Store::open_locked(StorePath { path, full: &full }, lock, migrate::STEPS);
         let mut store = opened.inspect_err(|_| publish::remove(&full))?;
         store.origin = Origin::Created;
         Ok(store)
@@ -70,20 +70,20 @@ impl Store {
     pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute(path)?;
         // Before anything is written: a file that is not ours stays untouched.
-        let reader = identify(Place { path, full: &full })?;
+        let reader = identify(StorePath { path, full: &full })?;
         migrate::version(&reader, path, steps)?;
         let Taken::Ours(lock) = WriteLock::take(&full)? else {
             return Err(StoreError::Locked { path: path.to_owned(), pid: lock::writer_pid(&reader) });
         };
         drop(reader);
-        Store::open_locked(Place { path, full: &full }, lock, steps)
+        Store::open_locked(StorePath { path, full: &full }, lock, steps)
     }
 
     /// The caller holds its lock.
-    fn open_locked(place: Place<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
-        let path = place.path;
+    fn open_locked(at: StorePath<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
+        let path = at.path;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(place.full, flags).tried(path, TRIED_WRITE)?;
+        let mut conn = Connection::open_with_flags(at.full, flags).tried(path, TRIED_WRITE)?;
         conn.busy_timeout(BUSY_WAIT).tried(path, TRIED_WRITE)?;
         if conn.is_readonly("main").tried(path, TRIED_WRITE)? {
             let detail = "the file is read-only".to_owned();
@@ -108,7 +108,7 @@ impl Store {
 
     pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute(path)?;
-        let mut conn = identify(Place { path, full: &full })?;
+        let mut conn = identify(StorePath { path, full: &full })?;
         if migrate::version(&conn, path, steps)? < migrate::newest(steps) {
             conn = copy_to_memory(&conn, path)?;
             migrate::migrate(&mut conn, path, steps)?;
@@ -165,12 +165,12 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 }
 
 /// Makes sure that the file is a store without changing it.
-fn identify(place: Place<'_>) -> Result<Connection> {
-    let path = place.path;
+fn identify(at: StorePath<'_>) -> Result<Connection> {
+    let path = at.path;
     check_file(path)?;
-    check_companions(place)?;
-    // Looks at no file beside it: SQLite would fold a stranger's WAL into its database.
-    match application_id(&open_immutable(place)?) {
+    check_companions(at)?;
+    // Looks at no other file: SQLite would fold a stranger's WAL into its database.
+    match application_id(&open_immutable(at)?) {
         Ok(schema::APPLICATION_ID) => {}
         Ok(other) => return Err(foreign(path, other)),
         // Not SQLite, by its first bytes.
@@ -181,7 +181,7 @@ fn identify(place: Place<'_>) -> Result<Connection> {
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
         Err(e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
     }
-    let conn = open_reader(place)?;
+    let conn = open_reader(at)?;
     match application_id(&conn).tried(path, TRIED_OPEN)? {
         schema::APPLICATION_ID => Ok(conn),
         other => Err(foreign(path, other)),
@@ -203,22 +203,16 @@ fn check_file(path: &Path) -> Result<()> {
 
 /// Refuses what lies under the names of SQLite's own files and is not SQLite's: it would be written over or removed. The
 /// `-shm` file is judged by its size, since closing it would drop locks, too.
-fn check_companions(place: Place<'_>) -> Result<()> {
+fn check_companions(at: StorePath<'_>) -> Result<()> {
     // SQLite makes it 32 KiB long, page by page: a reader may come between two of them.
     const SHM_STEP_BYTES: u64 = 1 << 12;
-    let begins = |file: &Path, signs: &[&[u8]]| {
-        let mut begin = Vec::new();
-        let read = fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut begin));
-        // One that cannot be read, or ends meanwhile, SQLite tells of; a power cut leaves zeroes.
-        read.is_err() || begin.iter().all(|byte| *byte == 0) || signs.iter().any(|sign| begin.starts_with(sign))
-    };
     for suffix in ["-wal", "-journal", "-shm"] {
-        let file = beside(place.full, suffix);
+        let file = with_suffix(at.full, suffix);
         let Ok(found) = fs::symlink_metadata(&file) else { continue };
         let is_sqlites = found.is_file()
             && match suffix {
-                "-wal" => begins(&file, &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
-                "-journal" => begins(&file, &[&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]]),
+                "-wal" => begins_with_any(&file, &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
+                "-journal" => begins_with_any(&file, &[&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]]),
                 _ => found.len().is_multiple_of(SHM_STEP_BYTES),
             };
         if !is_sqlites {
@@ -229,10 +223,20 @@ fn check_companions(place: Place<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A connection that reads the store, by the first of these ways that works:
-/// plainly; as one that may repair what a killed process left; as a file that nobody changes.
-fn open_reader(place: Place<'_>) -> Result<Connection> {
-    let Place { path, full } = place;
+/// Whether the file begins with one of the signs. A file passes that cannot be read, or ends meanwhile, since SQLite
+/// will
+/// report it; so does one of zeroes, which a power cut leaves.
+fn begins_with_any(file: &Path, signs: &[&[u8]]) -> bool {
+    let mut begin = Vec::new();
+    let read = fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut begin));
+    read.is_err() || begin.iter().all(|byte| *byte == 0) || signs.iter().any(|sign| begin.starts_with(sign))
+}
+
+/// A connection that reads the store, by the first of these ways that works: plainly; as one that may repair what a
+/// killed
+/// process left; as a file that does not change.
+fn open_reader(at: StorePath<'_>) -> Result<Connection> {
+    let StorePath { path, full } = at;
     let base = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let plain = match try_reader(full, base | OpenFlags::SQLITE_OPEN_READ_ONLY) {
         Ok(conn) => return Ok(conn),
@@ -244,10 +248,10 @@ fn open_reader(place: Place<'_>) -> Result<Connection> {
         return Ok(conn);
     }
     // Immutable would ignore the runs in a journal.
-    if ["-wal", "-journal"].iter().any(|suffix| fs::metadata(beside(full, suffix)).is_ok_and(|m| m.len() > 0)) {
+    if ["-wal", "-journal"].iter().any(|suffix| fs::metadata(with_suffix(full, suffix)).is_ok_and(|m| m.len() > 0)) {
         return Err(StoreError::Unrecovered { path: path.to_owned(), detail: plain.to_string() });
     }
-    let conn = open_immutable(place)?;
+    let conn = open_immutable(at)?;
     probe(&conn).tried(path, TRIED_OPEN)?;
     Ok(conn)
 }
@@ -273,17 +277,17 @@ fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
     conn.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
 
-/// No locks, no files beside it.
-fn open_immutable(place: Place<'_>) -> Result<Connection> {
+/// Opens the file without locks and without looking at other files.
+fn open_immutable(at: StorePath<'_>) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(immutable_uri(place.full), flags).map_err(|e| match e.sqlite_error_code() {
+    Connection::open_with_flags(immutable_uri(at.full), flags).map_err(|e| match e.sqlite_error_code() {
         // The file is there, and SQLite's message would only add our URI.
         Some(ErrorCode::CannotOpen) => StoreError::Denied {
-            path: place.path.to_owned(),
+            path: at.path.to_owned(),
             tried: TRIED_OPEN.to_owned(),
             detail: "the file cannot be read".to_owned(),
         },
-        _ => StoreError::from_sqlite(place.path, TRIED_OPEN, e),
+        _ => StoreError::from_sqlite(at.path, TRIED_OPEN, e),
     })
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, MAIN_DB, TransactionBehavior};
 
 use crate::error::Tried;
 use crate::header::{self, Header};
-use crate::lock::beside;
+use crate::lock::with_suffix;
 use crate::{Result, StoreError, migrate, schema};
 
 const TRIED: &str = "create the store";
@@ -20,7 +20,7 @@ const TRIED: &str = "create the store";
 pub(crate) fn check_free(path: &Path) -> Result<()> {
     // SQLite would take a stranger's journal for this store's own, and "recover" its pages into it.
     for suffix in ["", "-wal", "-journal", "-shm"] {
-        let path = beside(path, suffix);
+        let path = with_suffix(path, suffix);
         if fs::symlink_metadata(&path).is_ok() {
             return Err(StoreError::Exists { path });
         }
@@ -38,18 +38,17 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 /// Builds the store in memory and then puts it in its place; `path` is its name for messages, `full` where it is.
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     let image = build(path, header, order)?;
-    let none_is_ours = |_: &[u8]| false;
-    files::put(full, &image, Replacing::Own(&none_is_ours)).map_err(|error| match error {
+    files::put(full, &image, Replacing::Own(&|_| false)).map_err(|error| match error {
         PutError::Occupied { .. } => StoreError::Exists { path: path.to_owned() },
         PutError::Host(HostError::Path { cause, .. }) => StoreError::from_io(path, TRIED, cause),
         PutError::Host(error) => StoreError::from_io(path, TRIED, io::Error::new(error.kind(), error.to_string())),
     })
 }
 
-/// Removes a new store that nobody knows yet.
+/// Removes a new store that no one knows yet.
 pub(crate) fn remove(full: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = fs::remove_file(beside(full, suffix));
+        let _ = fs::remove_file(with_suffix(full, suffix));
     }
 }
 

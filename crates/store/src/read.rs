@@ -1,12 +1,12 @@
-//! What runs left behind, and the facts.
+//! Reads what runs left behind, and the facts.
 
 use std::collections::BTreeMap;
 
 use model::{Direction, Facts, LoadPoint, Mark, Measurement, Metric, Nature, NoValue, Reading, Role, RunState, Series};
-use rusqlite::{Row, params};
+use rusqlite::{Row, Transaction, params};
 
 use crate::error::Tried;
-use crate::{Result, Store, StoreError, words};
+use crate::{Result, Store, StoreError, enum_names};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMeasurement {
@@ -22,12 +22,13 @@ const ROLES: [Role; 3] = [Role::Primary, Role::Secondary, Role::Diagnostic];
 const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
 
 impl Store {
-    /// By position, within a run in the order of its record.
+    /// Measurements by position, those of a run in the order of its record.
     pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
         self.measurements_of(RunState::Measured)
     }
 
-    /// Of runs that were measured again when the experiment was resumed; in order as [`Store::measurements`].
+    /// Measurements of runs that were measured again when the experiment was resumed; in order as
+    /// [`Store::measurements`].
     pub fn superseded(&self) -> Result<Vec<StoredMeasurement>> {
         self.measurements_of(RunState::Superseded)
     }
@@ -48,27 +49,27 @@ impl Store {
         })
     }
 
-    /// In the order of its record, whatever the run's state.
+    /// The run's series in the order of its record, whatever its state.
     pub fn series(&self, run: i64) -> Result<Vec<Series>> {
         let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE run_id = ?1 ORDER BY id";
         self.rows("read the histograms", sql, [run], |row| {
             Ok(Series {
                 host: row.get(0)?,
-                kind: words::read(row, 1)?,
+                kind: enum_names::read(row, 1)?,
                 interval: row.get(2)?,
                 length_ms: row.get(3)?,
-                errors: words::read_count(row, 4)?,
+                errors: enum_names::read_count(row, 4)?,
                 histogram: row.get(5)?,
             })
         })
     }
 
-    /// With their runs' [`crate::StoredRun::id`], whatever the runs' state.
+    /// All marks with their runs' [`crate::StoredRun::id`], whatever the runs' state.
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
         let sql = "SELECT m.run_id, m.kind, m.detail FROM marks AS m JOIN runs AS r ON r.id = m.run_id
                    ORDER BY r.position, r.attempt, m.id";
         self.rows("read the marks", sql, [], |row| {
-            Ok((row.get(0)?, Mark { kind: words::read(row, 1)?, detail: row.get(2)? }))
+            Ok((row.get(0)?, Mark { kind: enum_names::read(row, 1)?, detail: row.get(2)? }))
         })
     }
 
@@ -95,33 +96,15 @@ impl Store {
     /// Replaces the facts of `client` or of a system.
     pub fn put_facts(&mut self, subject: &str, facts: &Facts, taken_unix_ms: i64) -> Result<()> {
         let tried = format!("store the facts of {subject}");
-        self.write(&tried, |tx, path| {
-            let put = || -> rusqlite::Result<()> {
-                tx.execute("DELETE FROM facts WHERE subject = ?1", [subject])?;
-                let mut insert = tx.prepare_cached(
-                    "INSERT INTO facts (subject, name, value, unavailable, nature, taken_unix_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                )?;
-                for (name, fact) in &facts.entries {
-                    let (value, unavailable) = match &fact.reading {
-                        Ok(value) => (Some(value), None),
-                        Err(reason) => (None, Some(reason)),
-                    };
-                    let nature = words::nature(fact.nature);
-                    insert.execute(params![subject, name, value, unavailable, nature, taken_unix_ms])?;
-                }
-                Ok(())
-            };
-            put().tried(path, &tried)
-        })
+        self.write(&tried, |tx, path| write_facts(tx, subject, facts, taken_unix_ms).tried(path, &tried))
     }
 
-    /// By subject; one without facts is absent.
+    /// The facts by subject; a subject without facts is absent.
     pub fn facts(&self) -> Result<BTreeMap<String, Facts>> {
         let sql = "SELECT subject, name, value, unavailable, nature FROM facts";
         let rows = self.rows("read the facts", sql, [], |row| {
-            let reading = words::read_either::<String>(row, 2, 3)?;
-            let nature = words::read_one_of(row, 4, &NATURES, words::nature)?;
+            let reading = enum_names::read_either::<String>(row, 2, 3)?;
+            let nature = enum_names::read_one_of(row, 4, &NATURES, enum_names::nature)?;
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, reading, nature))
         })?;
         let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
@@ -152,12 +135,29 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
     let metric = Metric {
         id: row.get(first)?,
         unit: row.get(first + 1)?,
-        direction: words::read_one_of(row, first + 2, &DIRECTIONS, words::direction)?,
-        role: words::read_one_of(row, first + 3, &ROLES, words::role)?,
+        direction: enum_names::read_one_of(row, first + 2, &DIRECTIONS, enum_names::direction)?,
+        role: enum_names::read_one_of(row, first + 3, &ROLES, enum_names::role)?,
     };
-    let reading = match words::read_either(row, first + 4, first + 5)? {
+    let reading = match enum_names::read_either(row, first + 4, first + 5)? {
         Ok(value) => Reading::Value(value),
         Err(reason) => Reading::Unavailable(NoValue::from(reason)),
     };
     Ok(Measurement { metric, reading })
+}
+
+fn write_facts(tx: &Transaction<'_>, subject: &str, facts: &Facts, taken_unix_ms: i64) -> rusqlite::Result<()> {
+    tx.execute("DELETE FROM facts WHERE subject = ?1", [subject])?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO facts (subject, name, value, unavailable, nature, taken_unix_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for (name, fact) in &facts.entries {
+        let (value, unavailable) = match &fact.reading {
+            Ok(value) => (Some(value), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let nature = enum_names::nature(fact.nature);
+        insert.execute(params![subject, name, value, unavailable, nature, taken_unix_ms])?;
+    }
+    Ok(())
 }

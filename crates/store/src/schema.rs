@@ -1,5 +1,5 @@
 /// SQLite's `application_id` of every store: `0x45544C4E`, which are the bytes 68 to 71 of the file, `45 54 4C 4E`, in
-/// ASCII `ETLN`. It tells a store from any other SQLite database (and `file(1)` can be taught it).
+/// ASCII `ETLN`. It distinguishes a store from any other SQLite database (and `file(1)` can be taught it).
 pub const APPLICATION_ID: i32 = i32::from_be_bytes(*b"ETLN");
 
 /// The extension of a store's file name, without the dot.

@@ -175,31 +175,31 @@ fn stores_on_a_read_only_disk() {
     let id = store.begin_run(order(6, 1)[0], 1).unwrap();
     store.finish_run(id, &record(0, 1000)).unwrap();
     // As a killed process leaves them: with all files, and without the one that can be made again.
-    let at = |name: &str| disk.folder.path().join(name);
+    let folder = disk.folder.path();
     for name in ["killed.etalon", "partial.etalon"] {
-        copy_from_outside(&path, &at(name));
-        copy_from_outside(&dir.path().join("x.etalon-wal"), &at(&format!("{name}-wal")));
+        copy_from_outside(&path, &folder.join(name));
+        copy_from_outside(&dir.path().join("x.etalon-wal"), &folder.join(format!("{name}-wal")));
     }
-    copy_from_outside(&dir.path().join("x.etalon-shm"), &at("killed.etalon-shm"));
+    copy_from_outside(&dir.path().join("x.etalon-shm"), &folder.join("killed.etalon-shm"));
     // In WAL mode, but with nothing in the WAL.
-    fs::write(at("idle.etalon-wal"), "").unwrap();
+    fs::write(folder.join("idle.etalon-wal"), "").unwrap();
     store.close().unwrap();
-    fs::copy(&path, at("closed.etalon")).unwrap();
-    fs::copy(&path, at("idle.etalon")).unwrap();
-    let idle = rusqlite::Connection::open(at("idle.etalon")).unwrap();
+    fs::copy(&path, folder.join("closed.etalon")).unwrap();
+    fs::copy(&path, folder.join("idle.etalon")).unwrap();
+    let idle = rusqlite::Connection::open(folder.join("idle.etalon")).unwrap();
     idle.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
     drop(idle);
     disk.make_read_only();
 
     for name in ["closed.etalon", "idle.etalon", "killed.etalon"] {
-        let store = Store::open_read_only(&at(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let store = Store::open_read_only(&folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         assert_eq!(store.measurements().unwrap().len(), 2, "{name}");
-        let error = Store::open(&at(name)).unwrap_err();
+        let error = Store::open(&folder.join(name)).unwrap_err();
         assert!(matches!(error, StoreError::Denied { .. }), "{name}: {error:?}");
     }
     // Better no answer than one without the last runs.
-    let error = Store::open_read_only(&at("partial.etalon")).unwrap_err();
+    let error = Store::open_read_only(&folder.join("partial.etalon")).unwrap_err();
     assert!(matches!(error, StoreError::Unrecovered { .. }), "{error:?}");
-    let error = Store::create(&at("new.etalon"), &header(plan()), &[]).unwrap_err();
+    let error = Store::create(&folder.join("new.etalon"), &header(plan()), &[]).unwrap_err();
     assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
 }

@@ -99,7 +99,9 @@ fn words_that_a_stranger_wrote_are_damage() {
 fn create_replaces_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
-    let fails = |path: &Path| Store::create(path, &header(plan()), &order(6, 1)).unwrap_err();
+    fn fails(path: &Path) -> StoreError {
+        Store::create(path, &header(plan()), &order(6, 1)).unwrap_err()
+    }
     fs::write(&path, "precious").unwrap();
     assert!(matches!(fails(&path), StoreError::Exists { path: found } if found == path));
     assert_eq!(fs::read(&path).unwrap(), b"precious");
@@ -114,7 +116,7 @@ fn create_replaces_nothing() {
     assert!(matches!(fails(dir.path()), StoreError::Exists { .. }));
     // SQLite would write over it.
     let shm = dir.path().join("x.etalon-shm");
-    fs::write(&shm, "of somebody").unwrap();
+    fs::write(&shm, "another's").unwrap();
     assert!(matches!(fails(&path), StoreError::Exists { path: found } if found == shm));
     fs::remove_file(&shm).unwrap();
     create(&path, 1).close().unwrap();
@@ -215,14 +217,14 @@ fn missing_rights_are_named() {
     let Ok(ran) = bound.arg(itself.get_program()).args(itself.get_args()).output() else {
         return println!("skipped: the system lets this user write what is read-only, and there is no `setpriv`");
     };
-    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    if said.contains("setpriv: ") {
-        return println!("skipped: {said}");
+    let output = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    if output.contains("setpriv: ") {
+        return println!("skipped: {output}");
     }
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    assert!(ran.status.success() && output.contains("1 passed"), "{output}");
 }
 
-/// Not a test by itself: run without root's privileges by `missing_rights_are_named`.
+/// The part of `missing_rights_are_named` that runs without root's privileges; no test by itself.
 #[test]
 fn child_that_lacks_rights() {
     if let Some(path) = std::env::var_os(DENIED) {
@@ -230,7 +232,7 @@ fn child_that_lacks_rights() {
     }
 }
 
-/// Of a store that may only be read.
+/// Expects the errors of a store that may only be read.
 fn rights_are_missing(path: &Path) {
     Store::open_read_only(path).unwrap();
     assert!(matches!(Store::open(path), Err(StoreError::Denied { .. })));

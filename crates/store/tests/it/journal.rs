@@ -1,5 +1,5 @@
 use model::{PlannedRun, Reading, RunRecord, RunState};
-use store::{Kept, Rest, Store, StoreError};
+use store::{Kept, Rest, Store, StoreError, StoredRun};
 
 use crate::fixture::{create, header, names_in, order, plan, record};
 
@@ -125,7 +125,9 @@ fn records_that_contradict_themselves_are_refused() {
 fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
-    let at = |position, round, case| PlannedRun { position, round, case };
+    fn at(position: u32, round: u32, case: u32) -> PlannedRun {
+        PlannedRun { position, round, case }
+    }
     for order in [vec![at(1, 0, 0)], vec![at(0, 0, 0), at(0, 0, 1)], vec![at(0, 0, 0), at(1, 0, 0)], vec![at(0, 0, 6)]]
     {
         let error = Store::create(&path, &header(plan()), &order).unwrap_err();
@@ -166,20 +168,24 @@ fn the_views_are_for_people() {
     store.finish_run(id, &record(1, 10)).unwrap();
     store.close().unwrap();
     let conn = rusqlite::Connection::open(&path).unwrap();
-    let text = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
+    fn text(conn: &rusqlite::Connection, sql: &str) -> String {
+        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
     assert_eq!(
         text(
+            &conn,
             "SELECT concat_ws('|', benchmark, system, point, round, metric, unit, value) FROM results WHERE value > 0"
         ),
         r#"tpcb|b|{"clients":1}|0|throughput|tx/s|1.1"#
     );
     assert_eq!(
         text(
+            &conn,
             "SELECT concat_ws('|', position, system, attempt, state, started_utc) FROM journal WHERE state = 'measured'"
         ),
         "1|b|1|measured|2025-11-21 04:40:00"
     );
-    assert_eq!(text("SELECT hex(application_id) FROM pragma_application_id"), "31313633313532343632");
+    assert_eq!(text(&conn, "SELECT hex(application_id) FROM pragma_application_id"), "31313633313532343632");
     assert_eq!(&std::fs::read(&path).unwrap()[68..72], b"ETLN");
 }
 
@@ -195,7 +201,7 @@ fn positions(store: &Store) -> Vec<u32> {
 }
 
 #[test]
-fn a_round_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
+fn a_round_that_stopped_half_way_is_planned_again_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = create(&dir.path().join("x.etalon"), 3);
     let order = order(6, 3);
@@ -208,16 +214,15 @@ fn a_round_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     let id = store.begin_run(order[6], 2).unwrap();
     store.finish_run(id, &RunRecord::without_result(RunState::Failed, "why")).unwrap();
     let again = measure(&mut store, order[6]);
-    let state = |store: &Store, id: i64| store.runs().unwrap().into_iter().find(|t| t.id == id).unwrap();
+    fn state(store: &Store, id: i64) -> StoredRun {
+        store.runs().unwrap().into_iter().find(|run| run.id == id).unwrap()
+    }
     let superseded = state(&store, first[6]);
     assert_eq!((superseded.state, superseded.started_unix_ms), (RunState::Superseded, Some(1)));
     assert!(superseded.reason.unwrap().contains("measured again"));
     assert_eq!(store.series(first[6]).unwrap().len(), 4, "what it left is there");
-    let of_position = |store: &Store| {
-        let all = store.measurements().unwrap().into_iter().filter(|m| m.position == 6);
-        all.map(|m| m.run_id).collect::<Vec<_>>()
-    };
-    assert_eq!(of_position(&store), [again; 2]);
+    let all = store.measurements().unwrap().into_iter().filter(|m| m.position == 6);
+    assert_eq!(all.map(|m| m.run_id).collect::<Vec<_>>(), [again; 2]);
 
     let id = store.begin_run(order[7], 3).unwrap();
     assert_eq!(store.abort_running("killed").unwrap(), 1);
@@ -265,9 +270,9 @@ fn only_who_made_a_store_removes_it_and_only_before_the_first_run() {
     assert_eq!(names_in(dir.path()), ["x.etalon"], "it was there before");
     std::fs::remove_file(&path).unwrap();
 
-    let mut begun = create(&path, 1);
-    begun.begin_run(order(6, 1)[0], 1).unwrap();
-    assert_eq!(begun.close_unless_untouched().unwrap(), Kept::Yes);
+    let mut started = create(&path, 1);
+    started.begin_run(order(6, 1)[0], 1).unwrap();
+    assert_eq!(started.close_unless_untouched().unwrap(), Kept::Yes);
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
     std::fs::remove_file(&path).unwrap();
 

@@ -18,7 +18,7 @@ const ROUNDS: u32 = 40;
 /// Runs between two closings of the store.
 const SITTING: usize = 9;
 
-/// From a few bytes to more than the reserve.
+/// The size of a record: a few bytes, or more than the reserve.
 fn bytes(position: u32) -> usize {
     if position % 50 == 49 { 3_000_000 } else { (position as usize * 7919) % 60_000 }
 }
@@ -30,7 +30,7 @@ fn say(line: &str) {
     out.flush().unwrap();
 }
 
-/// Not a test by itself: the conductor that is killed.
+/// The conductor that is killed; no test by itself.
 #[test]
 fn child_that_journals() {
     let Some(path) = std::env::var_os(TASK).map(PathBuf::from) else { return };
@@ -52,7 +52,7 @@ fn child_that_journals() {
     }
 }
 
-/// Not a test by itself: makes one store after the other.
+/// Makes one store after the other; no test by itself.
 #[test]
 fn child_that_creates() {
     let Some(folder) = std::env::var_os(MAKE).map(PathBuf::from) else { return };
@@ -71,8 +71,8 @@ fn run_and_kill(test: &str, variable: &str, task: &Path, random: &mut Random) ->
     std::thread::sleep(Duration::from_micros(random.below(150_000)));
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("panicked"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!stderr.contains("panicked"), "{stderr}");
     let lines = reader.join().unwrap();
     lines.iter().filter_map(|line| line.strip_prefix("DONE ")?.parse().ok()).collect()
 }
@@ -123,9 +123,9 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
         if round >= KILLS && runs > 20 {
             break;
         }
-        let said = run_and_kill("kill::child_that_journals", TASK, &path, &mut random);
-        runs += said.len();
-        done.extend(said);
+        let reported = run_and_kill("kill::child_that_journals", TASK, &path, &mut random);
+        runs += reported.len();
+        done.extend(reported);
         if !path.exists() {
             assert!(done.is_empty());
             continue;

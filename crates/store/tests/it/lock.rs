@@ -9,7 +9,7 @@ use crate::fixture::{again, create, names_in, order, record};
 
 const TASK: &str = "ETALON_TEST_HOLD_STORE";
 
-/// Not a test by itself: the other process of a test in this file.
+/// The other process of a test in this file; no test by itself.
 #[test]
 fn child_that_holds_a_store() {
     let Some(path) = std::env::var_os(TASK) else { return };
@@ -25,12 +25,12 @@ fn a_second_process_is_refused_until_the_first_is_dead() {
     create(&path, 1).close().unwrap();
     let mut child = again("lock::child_that_holds_a_store", TASK, &path).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let held = lines.map_while(Result::ok).any(|line| line == "HELD");
+    let is_locked = lines.map_while(Result::ok).any(|line| line == "HELD");
     let refused = Store::open(&path);
     let reader = Store::open_read_only(&path);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(held);
+    assert!(is_locked);
     match refused.unwrap_err() {
         StoreError::Locked { pid, .. } => assert_eq!(pid, Some(child.id())),
         other => panic!("{other}"),
