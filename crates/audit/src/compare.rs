@@ -1,5 +1,7 @@
 //! Checks a figure that sets two sides against each other.
 
+use std::cmp::Ordering;
+
 use formats::dimension::Ratio;
 use model::Direction;
 
@@ -14,7 +16,7 @@ use crate::table::{PublishedClaim, TableFacts};
 struct Base {
     system: f64,
     against: f64,
-    /// Before rounding of the printed figure or its rows.
+    /// The lowest and highest value of each side before the printed figure, or its rows, were rounded.
     ranges: [(f64, f64); 2],
     kind: BaseKind,
 }
@@ -46,19 +48,19 @@ impl Base {
     fn written(&self) -> (String, String) {
         match &self.kind {
             BaseKind::Printed(both) => (both.0.text.clone(), both.1.text.clone()),
-            BaseKind::Level(_) => {
-                let digits = |value: f64| (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
-                let plain =
-                    |value: f64| if value.fract() == 0.0 { shown(value, 0) } else { shown(value, digits(value)) };
-                (plain(self.system), plain(self.against))
-            }
+            BaseKind::Level(_) => (plain_text(self.system), plain_text(self.against)),
         }
     }
 }
 
+fn plain_text(value: f64) -> String {
+    let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
+    if value.fract() == 0.0 { shown(value, 0) } else { shown(value, digits) }
+}
+
 pub fn check(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -> Checked {
     let Some(against) = claim.against.as_deref() else {
-        return Found::new(FindingStatus::CannotBeChecked, None, "the other side is not named").of(claim);
+        return Found::new(FindingStatus::CannotBeChecked, None, "the other side is not named").for_claim(claim);
     };
     let estimate = claim.statistic.map_or(Estimate::Mean, |statistic| statistic.estimate);
     let direction = direction(facts, claim);
@@ -66,10 +68,10 @@ pub fn check(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -
     let Some(primary) = bases.first() else {
         let because =
             format!("{} of {} and {against} are not published", of_estimate(estimate, comparing), claim.system);
-        return Found::new(FindingStatus::CannotBeChecked, None, because).of(claim);
+        return Found::new(FindingStatus::CannotBeChecked, None, because).for_claim(claim);
     };
     if comparing == Comparing::Winner {
-        return winner(claim, against, primary, direction).of(claim);
+        return winner(claim, against, primary, direction).for_claim(claim);
     }
     let question = Question { facts, claim, comparing, direction, estimate, against };
     let right = question.right(primary);
@@ -78,7 +80,7 @@ pub fn check(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -
         .or_else(|| question.by_other_form(&bases, right))
         .or_else(|| question.by_other_estimate(right))
         .unwrap_or_else(|| question.not_at_all(&bases, right));
-    found.of(claim)
+    found.for_claim(claim)
 }
 
 fn bases(
@@ -88,10 +90,9 @@ fn bases(
     estimate: Estimate,
     direction: Option<Direction>,
 ) -> Vec<Base> {
-    let of = |system: &str| levels(facts, system, claim, claim.formula.as_ref());
-    let theirs = of(against);
+    let theirs = levels(facts, against, claim, claim.formula.as_ref());
     let mut bases = Vec::new();
-    for ours in of(&claim.system) {
+    for ours in levels(facts, &claim.system, claim, claim.formula.as_ref()) {
         let Some(other) = theirs.iter().find(|level| level.kind == ours.kind) else { continue };
         if let (Some(system), Some(against)) = (ours.estimate(estimate, direction), other.estimate(estimate, direction))
             && let (Some(s), Some(o)) = (ours.range(estimate, direction), other.range(estimate, direction))
@@ -99,8 +100,8 @@ fn bases(
             bases.push(Base { system, against, ranges: [s, o], kind: BaseKind::Level(ours.kind) });
         }
     }
-    let printed = |system: &str| printed_estimate(facts, claim, system, estimate);
-    if let (Some(ours), Some(other)) = (printed(&claim.system), printed(against))
+    let ours = printed_estimate(facts, claim, &claim.system, estimate);
+    if let (Some(ours), Some(other)) = (ours, printed_estimate(facts, claim, against, estimate))
         && let (Some(system), Some(against)) = (ours.value, other.value)
         && let (Some(s), Some(o)) = (ours.interval(), other.interval())
     {
@@ -127,13 +128,14 @@ fn winner(claim: &PublishedClaim, against: &str, base: &Base, direction: Option<
         let because = format!("nothing tells whether more or less of it is better; {arithmetic}");
         return Found::new(FindingStatus::CannotBeChecked, None, because);
     };
-    let better = |x: f64, y: f64| if direction == Direction::Higher { x > y } else { x < y };
-    let wins = if better(base.system, base.against) {
-        claim.system.as_str()
-    } else if better(base.against, base.system) {
-        against
-    } else {
-        "both"
+    let ordering = match direction {
+        Direction::Higher => base.system.partial_cmp(&base.against),
+        _ => base.against.partial_cmp(&base.system),
+    };
+    let wins = match ordering {
+        Some(Ordering::Greater) => claim.system.as_str(),
+        Some(Ordering::Less) => against,
+        _ => "both",
     };
     if claim.printed.text.eq_ignore_ascii_case(wins) {
         Found::new(FindingStatus::Follows, None, arithmetic)
@@ -166,9 +168,9 @@ impl Question<'_> {
         self.comparing.forms(self.direction)
     }
 
-    /// In the figure's unit: absolute, or signed where the label has a sign.
+    /// The value in the figure's unit: absolute, or signed where the label has a sign.
     fn value(&self, form: RatioForm, system: f64, against: f64) -> f64 {
-        let value = form.of(system, against) * self.scale(form);
+        let value = form.compute(system, against) * self.scale(form);
         let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
         let is_signed = self.comparing.is_signed() || (self.comparing == Comparing::Difference && below_zero);
         if is_signed { value } else { value.abs() }
@@ -196,7 +198,7 @@ impl Question<'_> {
         let digits = self.claim.printed.decimals.max(0) + 2;
         let percent = if self.scale(form) == 100.0 { " %" } else { "" };
         // A share's size is the larger less the smaller.
-        let is_size = value > 0.0 && form.of(base.system, base.against) < 0.0;
+        let is_size = value > 0.0 && form.compute(base.system, base.against) < 0.0;
         let written = form.written(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
         format!("{written} = {}{percent} {}", shown(value, digits), base.words())
     }
@@ -220,9 +222,10 @@ impl Question<'_> {
                 }
             }
         }
-        let is_fair = !self.wrong_way(primary) || primary.is_open();
-        let forms = self.forms().iter().filter(|_| is_fair);
-        weaker.or_else(|| forms.copied().find_map(|form| self.within_rounding(primary, form, right)))
+        if weaker.is_some() || (self.wrong_way(primary) && !primary.is_open()) {
+            return weaker;
+        }
+        self.forms().iter().find_map(|form| self.within_rounding(primary, *form, right))
     }
 
     /// The figure follows only from rounded figures or by cutting: rounding, unless those do not follow themselves.
@@ -232,19 +235,21 @@ impl Question<'_> {
         }
         let of_rows = self.arithmetic(form, primary);
         if let BaseKind::Printed(both) = &base.kind {
-            let fits = |printed: &Printed, value| printed.fits(value) != Match::No;
-            let rows_fit =
-                |printed: &Printed, value, (low, high)| fits(printed, value) || printed.fits_within(low, high);
-            let cells_fit =
-                |printed: &Printed, system: &str| self.of_cells(system).is_some_and(|value| fits(printed, value));
-            let ours = rows_fit(&both.0, primary.system, primary.ranges[0]) || cells_fit(&both.0, &self.claim.system);
-            let theirs = rows_fit(&both.1, primary.against, primary.ranges[1]) || cells_fit(&both.1, self.against);
+            let ours = self.side_follows(&both.0, &self.claim.system, primary.system, primary.ranges[0]);
+            let theirs = self.side_follows(&both.1, self.against, primary.against, primary.ranges[1]);
             if !ours || !theirs {
                 let because = format!("{because}, which do not follow; {of_rows}");
                 return Found::new(FindingStatus::DoesNotFollow, right, because);
             }
         }
         Found::new(FindingStatus::Rounding, right, format!("{because}; {of_rows}"))
+    }
+
+    /// Whether a side's printed figure follows from its rows, before or after rounding, or from its cells.
+    fn side_follows(&self, printed: &Printed, system: &str, value: f64, (low, high): (f64, f64)) -> bool {
+        printed.fits(value) != Match::No
+            || printed.fits_within(low, high)
+            || self.of_cells(system).is_some_and(|value| printed.fits(value) != Match::No)
     }
 
     fn of_cells(&self, system: &str) -> Option<f64> {

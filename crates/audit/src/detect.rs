@@ -1,4 +1,4 @@
-//! What is wrong with a table as a whole.
+//! Finds the faults of a table as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
 /// Fewest values for a clock's step.
 const MIN_CLOCK_VALUES: usize = 20;
-/// Fewest repetitions that tell a total from a difference.
+/// Fewest repetitions that distinguish a total from a difference.
 const MIN_TOTALS: usize = 4;
 /// Largest variation of a total's increments, as a share of their mean.
 const MAX_VARIATION: f64 = 0.25;
@@ -69,8 +69,8 @@ fn repetitions(facts: &TableFacts) -> Vec<Remark> {
     }
     let mut stated: BTreeMap<(String, u64, u64), usize> = BTreeMap::new();
     for claim in plain(facts) {
-        let own = levels(facts, &claim.system, claim, claim.formula.as_ref());
-        if let (Some(n), Some(level)) = (claim.n, own.first())
+        let levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
+        if let (Some(n), Some(level)) = (claim.n, levels.first())
             && n != level.n()
         {
             *stated.entry((claim.system.clone(), n, level.n())).or_default() += 1;
@@ -115,10 +115,12 @@ fn list(names: BTreeSet<String>) -> String {
 }
 
 fn units(facts: &TableFacts) -> Option<Remark> {
-    let counts = |claim: &&PublishedClaim| {
-        matches!(estimate(claim), Some(Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value))
-    };
-    let bare = plain(facts).filter(|claim| claim.unit.is_empty() && estimate(claim).is_some() && !counts(claim));
+    let bare = plain(facts).filter(|claim| {
+        let is_count = |estimate| {
+            matches!(estimate, Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value)
+        };
+        claim.unit.is_empty() && estimate(claim).is_some_and(|estimate| !is_count(estimate))
+    });
     let labels: BTreeSet<String> = bare.map(|claim| claim.label.clone()).collect();
     (!labels.is_empty()).then(|| remark(RemarkKind::MissingUnit, list(labels)))
 }
@@ -127,15 +129,9 @@ fn spreads(facts: &TableFacts) -> Option<Remark> {
     let averages = plain(facts).filter(|claim| {
         matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
     });
-    let has_spread = |claim: &&PublishedClaim| {
-        let of_metric = facts.printed(&claim.system, &claim.keys, &claim.metric);
-        let mut spreads =
-            of_metric.filter(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)));
-        spreads.next().is_some()
-    };
-    let rows = |claim: &PublishedClaim| !levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty();
-    let without: Vec<&PublishedClaim> = averages.filter(|claim| !has_spread(claim)).collect();
-    let hidden = without.iter().filter(|claim| !rows(claim)).count();
+    let without: Vec<&PublishedClaim> = averages.filter(|claim| !has_spread(facts, claim)).collect();
+    let hidden =
+        without.iter().filter(|claim| levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty()).count();
     (!without.is_empty()).then(|| {
         let unknown = match hidden {
             0 => "their rows show it".to_owned(),
@@ -144,6 +140,11 @@ fn spreads(facts: &TableFacts) -> Option<Remark> {
         let text = format!("{} printed without a spread, {unknown}", times(without.len(), "average"));
         remark(RemarkKind::MissingSpread, text)
     })
+}
+
+fn has_spread(facts: &TableFacts, claim: &PublishedClaim) -> bool {
+    let mut of_metric = facts.printed(&claim.system, &claim.keys, &claim.metric);
+    of_metric.any(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)))
 }
 
 fn factors(facts: &TableFacts) -> Option<Remark> {
@@ -270,7 +271,7 @@ fn four(value: f64) -> String {
     shown(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }
 
-/// Between the single values behind a comparison; a mean of many is finer than the clock.
+/// The difference between the single values behind a comparison; a mean of many is finer than the clock.
 fn difference(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     let statistic = claim
         .statistic
@@ -281,10 +282,12 @@ fn difference(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     ) {
         return None;
     }
-    let of = |system: &str| {
-        let levels = levels(facts, system, claim, claim.formula.as_ref());
-        let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;
-        rows.estimate(statistic.estimate, crate::estimate::direction(facts, claim))
-    };
-    Some((of(&claim.system)? - of(claim.against.as_deref()?)?).abs())
+    let ours = row_estimate(facts, claim, &claim.system, statistic.estimate)?;
+    Some((ours - row_estimate(facts, claim, claim.against.as_deref()?, statistic.estimate)?).abs())
+}
+
+fn row_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<f64> {
+    let levels = levels(facts, system, claim, claim.formula.as_ref());
+    let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;
+    rows.estimate(estimate, crate::estimate::direction(facts, claim))
 }

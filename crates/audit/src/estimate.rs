@@ -12,7 +12,7 @@ use crate::table::{PublishedClaim, TableFacts};
 pub struct Found {
     pub status: FindingStatus,
     pub because: String,
-    /// By the label.
+    /// The figure by the label's reading.
     pub right: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ impl Found {
         Found { status, because: because.into(), right }
     }
 
-    pub fn of(self, claim: &PublishedClaim) -> Checked {
+    pub fn for_claim(self, claim: &PublishedClaim) -> Checked {
         Checked {
             line: claim.line,
             label: claim.label.clone(),
@@ -36,7 +36,7 @@ impl Found {
 }
 
 pub fn check(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
-    found(facts, claim).of(claim)
+    found(facts, claim).for_claim(claim)
 }
 
 fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
@@ -61,7 +61,7 @@ fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
 }
 
-/// For a cell of the printed table only its own repetition.
+/// The levels that a figure may be of; for a cell of the printed table only its own repetition.
 fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
     let mut levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
@@ -74,7 +74,7 @@ fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
     levels
 }
 
-/// As its own row tells, or the measured ones.
+/// The metric's better direction, as the claim's row states it, or else the measured rows.
 pub fn direction(facts: &TableFacts, claim: &PublishedClaim) -> Option<Direction> {
     claim.direction.or_else(|| facts.direction(&claim.metric))
 }
@@ -161,38 +161,52 @@ fn by_other_reading(
     if claim.printed.significant_digits() < 2 || claim.repetition.is_some() {
         return None;
     }
-    let fits = |value: f64| claim.printed.fits(value) == Match::Rounded;
-    let digits = claim.printed.decimals + 1;
-    let mislabelled = |because: String| Some(Found::new(FindingStatus::Mislabelled, Some(right), because));
+    other_reading(facts, claim, levels, estimate, direction, right)
+        .map(|because| Found::new(FindingStatus::Mislabelled, Some(right), because))
+}
+
+/// Names the reading, other than the label's, by which the figure follows.
+fn other_reading(
+    facts: &TableFacts,
+    claim: &PublishedClaim,
+    levels: &[Level],
+    estimate: Estimate,
+    direction: Option<Direction>,
+    right: f64,
+) -> Option<String> {
+    let printed = &claim.printed;
+    let digits = printed.decimals + 1;
     for level in levels {
         for other in Estimate::USUAL.into_iter().filter(|other| *other != estimate) {
-            if level.estimate(other, direction).is_some_and(fits) {
+            if level.estimate(other, direction).is_some_and(|value| printed.is_rounded_from(value)) {
                 let words = level.kind.words();
-                return mislabelled(format!("it is the {other} {words}; the {estimate} is {}", shown(right, digits)));
+                return Some(format!("it is the {other} {words}; the {estimate} is {}", shown(right, digits)));
             }
         }
     }
     for other in facts.others(claim) {
         for level in self::levels(facts, other, claim, claim.formula.as_ref()) {
-            if level.estimate(estimate, direction).is_some_and(fits) {
-                return mislabelled(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
+            if level.estimate(estimate, direction).is_some_and(|value| printed.is_rounded_from(value)) {
+                return Some(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
             }
         }
     }
-    // What is MB and meant MiB, too.
-    let binary = [1.024, 1.048_576, 1.073_741_824].into_iter().filter(|_| Quantity::of(&claim.unit) == Quantity::Size);
-    let scales = [1e3, 1e6, 1024.0, 1_048_576.0].into_iter().chain(binary).flat_map(|scale| [scale, 1.0 / scale]);
-    for scale in scales {
-        if fits(right * scale) {
-            return mislabelled(format!("it is the {estimate} in another unit ({} times)", scale_words(scale)));
-        }
+    let mut scales = vec![1e3, 1e6, 1024.0, 1_048_576.0];
+    if Quantity::of(&claim.unit) == Quantity::Size {
+        // What is MB and meant MiB, too.
+        scales.extend([1.024, 1.048_576, 1.073_741_824]);
     }
-    None
+    let mut scales = scales.into_iter().flat_map(|scale| [scale, 1.0 / scale]);
+    let scale = scales.find(|scale| printed.is_rounded_from(right * scale))?;
+    Some(format!("it is the {estimate} in another unit ({} times)", scale_words(scale)))
 }
 
 fn scale_words(scale: f64) -> String {
-    let times = |scale: f64| ((scale * 1e9).round() / 1e9).to_string();
-    if scale >= 1.0 { times(scale) } else { format!("1/{}", times(1.0 / scale)) }
+    if scale >= 1.0 { times_text(scale) } else { format!("1/{}", times_text(1.0 / scale)) }
+}
+
+fn times_text(scale: f64) -> String {
+    ((scale * 1e9).round() / 1e9).to_string()
 }
 
 fn by_subset(
@@ -247,11 +261,10 @@ fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], esti
 /// A misplaced decimal point, perhaps of the wrong side, or the figure's rank.
 fn hints(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
-    let of_other = |system| {
+    let others = facts.others(claim).filter_map(|system| {
         let levels = self::levels(facts, system, claim, claim.formula.as_ref());
         Some((system, levels.first()?.estimate(estimate, None)?))
-    };
-    let others = facts.others(claim).filter_map(of_other);
+    });
     for (system, value) in [(claim.system.as_str(), right)].into_iter().chain(others) {
         for power in [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001] {
             if claim.printed.significant_digits() >= 2 && claim.printed.fits(value / power) != Match::No {
@@ -283,8 +296,7 @@ fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let value = printed.value?;
     let step = grain / n as f64;
     let steps = value / step;
-    let possible = |k: f64| printed.fits(k * step) == Match::Rounded;
-    if [steps.floor(), steps.ceil()].into_iter().any(possible) {
+    if [steps.floor(), steps.ceil()].into_iter().any(|k| printed.is_rounded_from(k * step)) {
         return None;
     }
     let digits = printed.decimals + 1;
@@ -292,7 +304,7 @@ fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let (low, high) = (shown(steps.floor() * step, digits), shown(steps.ceil() * step, digits));
     let fitting = (1..n).rev().find(|m| {
         let k = (value * *m as f64 / grain).round();
-        printed.fits(k * grain / *m as f64) == Match::Rounded
+        printed.is_rounded_from(k * grain / *m as f64)
     });
     let hint = fitting.map_or_else(String::new, |m| format!("; {m} could"));
     Some(format!("{of} have a mean of {low} or {high}, none of {}{hint}", printed.text))
@@ -311,7 +323,7 @@ fn without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     Found::new(FindingStatus::CannotBeChecked, None, because)
 }
 
-/// For labels of estimates.
+/// Words for an estimate of both sides, in messages.
 pub fn of_estimate(estimate: Estimate, comparing: Comparing) -> String {
     match (estimate, comparing) {
         (Estimate::Value, _) => "the values".to_owned(),

@@ -120,8 +120,7 @@ impl Parser<'_> {
                 None => Err("a bracket is not closed".to_owned()),
             };
         }
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         if word.is_empty() {
             return Err("a name or a number is missing".to_owned());
@@ -152,8 +151,9 @@ mod tests {
 
     #[test]
     fn precedence_and_brackets() {
-        let of = |name: &str| (name == "reads").then_some(9.0);
-        let value = |text| FigureExpression::parse(text).unwrap().value(&of);
+        fn value(text: &str) -> Option<f64> {
+            FigureExpression::parse(text).unwrap().value(&|name| (name == "reads").then_some(9.0))
+        }
         assert_eq!((value("20 / (1 + reads)"), value("2+3*4-1")), (Some(2.0), Some(13.0)));
         assert_eq!((value("unknown"), value("1/0")), (None, None));
         assert_eq!(FigureExpression::parse("a/(b+a)").unwrap().names().into_iter().collect::<Vec<_>>(), ["a", "b"]);

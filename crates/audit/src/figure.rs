@@ -1,4 +1,4 @@
-//! A figure as somebody printed it: its digits tell how exact it claims to be.
+//! A figure as it was published: its digits show how exact it claims to be.
 
 use formats::dimension::Ratio;
 
@@ -64,7 +64,7 @@ impl Printed {
         Printed { text: text.to_owned(), value, decimals, relation }
     }
 
-    /// In another unit; `from` is its own, for its text.
+    /// Converts the figure to another unit; `from` is its own, for its text.
     pub fn converted(&self, ratio: Ratio, from: &str) -> Printed {
         let times = ratio.apply(1.0);
         let relation = match self.relation {
@@ -81,7 +81,7 @@ impl Printed {
         }
     }
 
-    /// What one of the last digit is worth.
+    /// The worth of one in the last digit.
     pub fn unit(&self) -> f64 {
         10_f64.powi(-self.decimals)
     }
@@ -99,13 +99,12 @@ impl Printed {
             return Match::No;
         }
         let slack = SLACK * self.unit() + RELATIVE_SLACK * computed.abs();
-        let holds = |holds: bool| if holds { Match::Rounded } else { Match::No };
         match self.relation {
-            Relation::Above => return holds(computed > value - slack),
-            Relation::Below => return holds(computed < value + slack),
+            Relation::Above => return rounded_if(computed > value - slack),
+            Relation::Below => return rounded_if(computed < value + slack),
             Relation::UpTo(high) => {
                 let half = self.unit() / 2.0 + slack;
-                return holds((value - half..=high + half).contains(&computed));
+                return rounded_if((value - half..=high + half).contains(&computed));
             }
             Relation::Equal | Relation::About => {}
         }
@@ -119,13 +118,18 @@ impl Printed {
         }
     }
 
+    /// Whether the computed value rounds to this figure.
+    pub fn is_rounded_from(&self, computed: f64) -> bool {
+        self.fits(computed) == Match::Rounded
+    }
+
     /// Whether a value from `low` to `high` rounds to it.
     pub fn fits_within(&self, low: f64, high: f64) -> bool {
         let nearest = self.value.map(|value| value.clamp(low.min(high), high));
         [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.fits(value) == Match::Rounded)
     }
 
-    /// Of values that round to it.
+    /// The lowest and highest value that round to it.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let half = self.unit() / 2.0;
         self.value.map(|value| (value - half, value + half))
@@ -137,7 +141,11 @@ pub fn decimals_of(number: &str) -> i32 {
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
 }
 
-/// Without trailing zeros beyond `keep`.
+fn rounded_if(holds: bool) -> Match {
+    if holds { Match::Rounded } else { Match::No }
+}
+
+/// Formats the value without trailing zeros beyond `keep`.
 pub fn shown(value: f64, decimals: i32) -> String {
     let decimals = decimals.clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
@@ -158,8 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn a_half_goes_either_way_and_a_cut_is_told_from_a_rounding() {
-        let fits = |text: &str, value| Printed::parse(text).fits(value);
+    fn a_half_goes_either_way_and_a_cut_differs_from_a_rounding() {
+        fn fits(text: &str, value: f64) -> Match {
+            Printed::parse(text).fits(value)
+        }
         assert_eq!((fits("2.4", 2.35), fits("2.3", 2.35)), (Match::Rounded, Match::Rounded));
         assert_eq!((fits("118", 118.62), fits("118", 119.1)), (Match::Cut, Match::No));
         assert_eq!(

@@ -1,28 +1,28 @@
-//! What an audit says.
+//! The result of an audit: a finding for each figure, and remarks on the whole table.
 
 use crate::figure::shown;
 use crate::support::Support;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingStatus {
-    /// From the rows, by its label's reading.
+    /// The figure follows from the rows, by its label's reading.
     Follows,
-    /// Only from rounded figures, or by cutting off digits.
+    /// It follows only from rounded figures, or by cutting off digits.
     Rounding,
-    /// By another reading than the label's.
+    /// It follows by another reading than the label's.
     Mislabelled,
-    /// Only without some rows.
+    /// It follows only without some rows.
     Subset,
-    /// Not from the rows.
+    /// It does not follow from the rows.
     DoesNotFollow,
     /// A mean of N integers cannot have these decimals.
     Impossible,
-    /// The table lacks the data.
+    /// The table does not have the data.
     CannotBeChecked,
 }
 
 impl FindingStatus {
-    /// In the order of a summary.
+    /// All statuses, in the order of a summary.
     pub const ALL: [FindingStatus; 7] = [
         FindingStatus::Follows,
         FindingStatus::Rounding,
@@ -72,7 +72,7 @@ pub struct Checked {
     pub label: String,
     pub printed: String,
     pub unit: String,
-    /// By the label's reading; `None` when the rows give nothing.
+    /// The figure by the label's reading; `None` when the rows give nothing.
     pub right: Option<f64>,
     pub decimals: i32,
     pub status: FindingStatus,
@@ -81,7 +81,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// With one digit more than was printed; a dash without value.
+    /// The right figure with one digit more than was printed; a dash without value.
     pub fn right_text(&self) -> String {
         match self.right {
             None => "–".to_owned(),
@@ -97,9 +97,9 @@ pub enum RemarkKind {
     UnderClockStep,
     /// The clock ticks in steps.
     QuantisedClock,
-    /// Between the sides, or between stated number and rows.
+    /// The number of repetitions differs between the sides, or between the stated number and the rows.
     UnequalRepetitions,
-    /// Nothing tells how often something was repeated.
+    /// The number of repetitions is not stated.
     UnstatedRepetitions,
     /// Figures have no unit.
     MissingUnit,
@@ -143,12 +143,12 @@ pub struct Audit {
     /// The file, as it was called.
     pub source: String,
     pub figures: Vec<Checked>,
-    /// What is wrong with the table as a whole.
+    /// The faults of the table as a whole.
     pub remarks: Vec<Remark>,
     /// How the rows were compared.
     pub method: String,
     pub supports: Vec<Support>,
-    /// Of the facts file: its source.
+    /// Notes of the facts file on its source.
     pub notes: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::finding::{Audit, FindingStatus};
-use crate::support::{Ground, Judged};
+use crate::support::{Conclusion, MetricJudgement};
 
 /// The version of the document's form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -19,10 +19,10 @@ pub fn document(audit: &Audit) -> Value {
     });
     let remarks = audit.remarks.iter().map(|remark| json!({ "kind": remark.kind.as_str(), "text": remark.text }));
     let supports = audit.supports.iter().map(|support| {
-        let Judged { n, estimate, ground } = &support.judged;
-        let (verdict, reason) = match ground {
-            Ground::Verdict(verdict, _) => (Some(verdict.as_str()), None),
-            Ground::None(reason) => (None, Some(reason.as_str())),
+        let MetricJudgement { n, estimate, conclusion } = &support.judged;
+        let (verdict, reason) = match conclusion {
+            Conclusion::Verdict(verdict, _) => (Some(verdict.as_str()), None),
+            Conclusion::None(reason) => (None, Some(reason.as_str())),
         };
         let estimate = estimate.map(|e| {
             let (p_holm, p_adjusted) = (e.p_holm, e.p_adjusted);

@@ -1,4 +1,4 @@
-//! What a figure may be computed from: rows, their sums, or the rounded cells of the printed table.
+//! The levels that a figure may be computed from: rows, their sums, or the rounded cells of the printed table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::expression::FigureExpression;
 use crate::statistic::Estimate;
 use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
-/// Or the mean of `count`.
+/// One value, or the mean of `count` values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelValue {
     pub value: f64,
@@ -51,12 +51,17 @@ pub struct Level {
 }
 
 impl Level {
+    /// Values without a grain, none of them executions of one run.
+    fn from_values(kind: LevelKind, values: Vec<LevelValue>) -> Level {
+        Level { kind, values, grain: None, are_executions: false }
+    }
+
     pub fn estimate(&self, estimate: Estimate, direction: Option<Direction>) -> Option<f64> {
         match (self.kind, estimate) {
             // Sums have no spread and no ranks.
             (LevelKind::Sums, Estimate::Mean | Estimate::Value) => self.values.first().map(|v| v.value),
             (LevelKind::Sums, _) => None,
-            _ => estimate.of(&self.values, direction),
+            _ => estimate.compute(&self.values, direction),
         }
     }
 
@@ -69,11 +74,11 @@ impl Level {
             let room = (squares / (self.values.len() as f64 - 1.0)).sqrt();
             return Some(((sd - room).max(0.0), sd + room));
         }
-        let moved = |sign: f64| {
+        let [low, high] = [-1.0, 1.0].map(|sign| {
             let values = self.values.iter().map(|v| LevelValue { value: v.value + sign * v.rounding, ..*v }).collect();
             Level { values, ..self.clone() }.estimate(estimate, direction)
-        };
-        let (low, high) = (moved(-1.0)?, moved(1.0)?);
+        });
+        let (low, high) = (low?, high?);
         Some((low.min(high), low.max(high)))
     }
 
@@ -100,44 +105,48 @@ pub fn levels(
         None => levels.extend(plain(facts.rows(system, keys, metric).collect(), unit)),
     }
     let is_counted = facts.rows(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
-    // Trailing zeros may have been dropped, so the longest tells.
+    // Trailing zeros may have been dropped, so the longest decides.
     let digit = cells.iter().map(|claim| in_unit(claim.printed.unit(), &claim.unit, unit)).reduce(f64::min);
-    let rounding = digit.filter(|_| !is_counted).map_or(0.0, |digit| 0.5 * digit);
-    let of_cell = |claim: &&PublishedClaim| {
-        let value = in_unit(claim.printed.value?, &claim.unit, unit);
-        Some(LevelValue { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
+    let rounding = match digit {
+        Some(digit) if !is_counted => 0.5 * digit,
+        _ => 0.0,
     };
     if !cells.is_empty() {
-        let values = cells.iter().filter_map(of_cell).collect();
-        levels.push(Level { kind: LevelKind::Cells, values, grain: None, are_executions: false });
+        let values = cells.iter().filter_map(|claim| {
+            let value = in_unit(claim.printed.value?, &claim.unit, unit);
+            Some(LevelValue { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
+        });
+        levels.push(Level::from_values(LevelKind::Cells, values.collect()));
     }
     levels
 }
 
-/// As it is where nothing converts it.
+/// Converts the value, or leaves it as it is where nothing converts it.
 pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
     Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
 fn plain(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
-    let of = |row: &Measured, value: f64| in_unit(value, &row.unit, unit);
+    if rows.is_empty() {
+        return None;
+    }
     let rounding = rounding(&rows);
-    let value = |row: &&Measured| LevelValue {
-        value: of(row, row.value),
+    let values = rows.iter().map(|row| LevelValue {
+        value: in_unit(row.value, &row.unit, unit),
         count: row.count.unwrap_or(1),
         repetition: row.repetition.unwrap_or(0),
-        rounding: of(row, rounding),
-    };
-    let grain = |row: &&Measured| row.grain.map(|grain| of(row, grain));
-    (!rows.is_empty()).then(|| Level {
+        rounding: in_unit(rounding, &row.unit, unit),
+    });
+    let grains = rows.iter().map(|row| row.grain.map(|grain| in_unit(grain, &row.unit, unit)));
+    Some(Level {
         kind: LevelKind::Rows,
-        values: rows.iter().map(value).collect(),
-        grain: rows.iter().map(grain).reduce(|one, other| one.filter(|_| one == other)).flatten(),
+        values: values.collect(),
+        grain: grains.reduce(|one, other| if one == other { one } else { None }).flatten(),
         are_executions: rows.iter().any(|row| row.count.is_some()),
     })
 }
 
-/// Half of the last digit; of rows that dropped trailing zeros the longest tells it.
+/// Half of the last digit; of rows that dropped trailing zeros the longest has it.
 fn rounding(rows: &[&Measured]) -> f64 {
     if rows.iter().all(|row| row.grain.is_some()) {
         return 0.0;
@@ -154,49 +163,54 @@ fn room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64
     if names.len() > MAX_NAMES {
         return 0.0;
     }
-    let corner = |signs: u32| {
-        let moved = |name: &str| {
+    let corners = (0..1_u32 << names.len()).map(|signs| {
+        let moved = formula.value(&|name| {
             let (value, rounding) = of(name)?;
-            let sign =
-                names.iter().position(|n| *n == name).map_or(0.0, |i| if signs >> i & 1 == 1 { 1.0 } else { -1.0 });
+            let position = names.iter().position(|n| *n == name);
+            let sign = position.map_or(0.0, |i| if signs >> i & 1 == 1 { 1.0 } else { -1.0 });
             Some(value + sign * rounding)
-        };
-        formula.value(&moved).map_or(0.0, |moved| (moved - value).abs())
-    };
-    (0..1_u32 << names.len()).map(corner).fold(0.0, f64::max)
+        });
+        moved.map_or(0.0, |moved| (moved - value).abs())
+    });
+    corners.fold(0.0, f64::max)
 }
 
-/// For each repetition, and for the sums.
+/// The formula's levels: its value for each repetition, and that of the sums.
 fn computed(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpression) -> Vec<Level> {
     let names = formula.names();
     let rows: BTreeMap<&str, Vec<&Measured>> =
         names.iter().map(|name| (*name, facts.rows(system, keys, name).collect())).collect();
-    let of = |repetition: Option<u32>, name: &str| {
+    let row_of = |repetition: Option<u32>, name: &str| {
         let rows = rows.get(name)?;
         let row = rows.iter().find(|row| row.repetition == repetition)?;
         Some((row.value, rounding(rows)))
     };
-    let sum = |name: &str| {
-        let rows = rows.get(name).filter(|rows| !rows.is_empty())?;
-        Some((rows.iter().map(|row| row.value).sum(), rounding(rows) * rows.len() as f64))
-    };
-    let at = |repetition: u32, of: &dyn Fn(&str) -> Option<(f64, f64)>| {
-        let value = formula.value(&|name| Some(of(name)?.0))?;
-        Some(LevelValue { value, count: 1, repetition, rounding: room(formula, value, of) })
-    };
     let repetitions: BTreeSet<Option<u32>> = rows.values().flatten().map(|row| row.repetition).collect();
-    let each = repetitions.iter().filter_map(|r| at(r.unwrap_or(0), &|name| of(*r, name)));
+    let each = repetitions.iter().filter_map(|r| evaluate(formula, r.unwrap_or(0), &|name| row_of(*r, name)));
     let mut values: Vec<LevelValue> = each.collect();
     if names.is_empty() {
-        values.extend(at(0, &|_| None));
+        values.extend(evaluate(formula, 0, &|_| None));
     }
-    let level = |kind, values| Level { kind, values, grain: None, are_executions: false };
     if values.is_empty() {
         return Vec::new();
     }
+    let sums = evaluate(formula, 0, &|name| {
+        let rows = rows.get(name).filter(|rows| !rows.is_empty())?;
+        Some((rows.iter().map(|row| row.value).sum(), rounding(rows) * rows.len() as f64))
+    });
     let mean = values.iter().map(|v| v.value).sum::<f64>() / values.len() as f64;
     // Only a ratio is unchanged by sums.
-    let is_ratio = |of_sums: &LevelValue| values.len() > 1 && (of_sums.value - mean).abs() < 0.5 * mean.abs();
-    let sums = at(0, &sum).filter(is_ratio).map(|value| level(LevelKind::Sums, vec![value]));
-    [level(LevelKind::Rows, values)].into_iter().chain(sums).collect()
+    let ratio = sums.filter(|sums| values.len() > 1 && (sums.value - mean).abs() < 0.5 * mean.abs());
+    let sums = ratio.map(|value| Level::from_values(LevelKind::Sums, vec![value]));
+    [Level::from_values(LevelKind::Rows, values)].into_iter().chain(sums).collect()
+}
+
+/// Computes the formula of inputs that are each a value and half of its last digit.
+fn evaluate(
+    formula: &FigureExpression,
+    repetition: u32,
+    input: &dyn Fn(&str) -> Option<(f64, f64)>,
+) -> Option<LevelValue> {
+    let value = formula.value(&|name| Some(input(name)?.0))?;
+    Some(LevelValue { value, count: 1, repetition, rounding: room(formula, value, input) })
 }

@@ -1,10 +1,10 @@
 //! The arithmetic of `etalon audit`: which printed figures of a published table follow from its own rows.
 //!
 //! Pure: a [`formats::tidy::Table`] in, an [`Audit`] out, and the audit as text, Markdown or JSON. A row of kind
-//! `measured` is a fact; one of kind `printed` is a figure as somebody published it, with what its label says it is; one of
+//! `measured` is a fact; one of kind `printed` is a figure as it was published, with what its label says it is; one of
 //! kind `factor` says in what a side differs. Each printed figure is recomputed by the reading that its label names, then
-//! by the others that the field uses, then without some rows; what that gives is a [`FindingStatus`] with the arithmetic beside
-//! it. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude: a caller compares
+//! by the others that the field uses, then without some rows; what that gives is a [`FindingStatus`] with its
+//! arithmetic. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude: a caller compares
 //! the [`comparable`] rows like any import, and hands the [`Judgements`] in.
 
 #![forbid(unsafe_code)]
@@ -28,7 +28,7 @@ pub use expression::FigureExpression;
 pub use figure::{Match, Printed, Relation};
 pub use finding::{Audit, Checked, FindingStatus, Remark, RemarkKind};
 pub use statistic::{Comparing, Estimate, Statistic};
-pub use support::{Estimated, FindingPlace, Ground, Judged, Judgements, Support, comparable};
+pub use support::{Conclusion, Estimated, FindingKey, Judgements, MetricJudgement, Support, comparable};
 pub use table::{Factor, Keys, Measured, PublishedClaim, TableFacts};
 
 /// Figures come in the order of their rows.

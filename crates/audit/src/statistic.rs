@@ -48,7 +48,7 @@ pub enum Comparing {
     /// How much more it does in the same time: of a time, against / system - 1.
     SpeedGain,
     Difference,
-    /// Who is better.
+    /// The name of the better side.
     Winner,
 }
 
@@ -77,49 +77,59 @@ impl Estimate {
             "sd" => Estimate::Sd,
             "value" => Estimate::Value,
             _ => {
-                let number = |prefix| name.strip_prefix(prefix).and_then(formats::text::number);
-                return number("count<")
-                    .map(Estimate::CountBelow)
-                    .or_else(|| number("share<").map(Estimate::ShareBelow))
-                    .or_else(|| name.strip_prefix("rank:")?.parse().ok().map(Estimate::Rank));
+                return if let Some(limit) = name.strip_prefix("count<") {
+                    formats::text::number(limit).map(Estimate::CountBelow)
+                } else if let Some(limit) = name.strip_prefix("share<") {
+                    formats::text::number(limit).map(Estimate::ShareBelow)
+                } else {
+                    name.strip_prefix("rank:")?.parse().ok().map(Estimate::Rank)
+                };
             }
         };
         Some(plain)
     }
 
-    /// A rank inside a group of executions has none.
-    pub fn of(self, values: &[LevelValue], direction: Option<Direction>) -> Option<f64> {
+    /// Computes the estimate. A rank inside a group of executions has none.
+    pub fn compute(self, values: &[LevelValue], direction: Option<Direction>) -> Option<f64> {
         let n: u64 = values.iter().map(|v| v.count).sum();
         if n == 0 {
             return (self == Estimate::Count).then_some(0.0);
         }
-        let total = || values.iter().map(|v| v.value * v.count as f64).sum::<f64>();
-        let all = || values.iter().map(|v| v.value);
-        let min = || all().fold(f64::INFINITY, f64::min);
-        let max = || all().fold(f64::NEG_INFINITY, f64::max);
         match self {
-            Estimate::Mean => Some(total() / n as f64),
-            Estimate::Trimmed => (n >= 3).then(|| (total() - min() - max()) / (n - 2) as f64),
+            Estimate::Mean => Some(total(values) / n as f64),
+            Estimate::Trimmed => (n >= 3).then(|| (total(values) - min(values) - max(values)) / (n - 2) as f64),
             Estimate::Median => {
                 let (low, high) = (ranked(values, n.div_ceil(2))?, ranked(values, n / 2 + 1)?);
                 Some(f64::midpoint(low, high))
             }
             Estimate::Best => match direction? {
-                Direction::Higher => Some(max()),
-                Direction::Lower => Some(min()),
+                Direction::Higher => Some(max(values)),
+                Direction::Lower => Some(min(values)),
                 Direction::Neither => None,
             },
-            Estimate::Min => Some(min()),
-            Estimate::Max => Some(max()),
-            Estimate::Sum => Some(total()),
+            Estimate::Min => Some(min(values)),
+            Estimate::Max => Some(max(values)),
+            Estimate::Sum => Some(total(values)),
             Estimate::Count => Some(n as f64),
-            Estimate::Sd => sd(values, total() / n as f64, n),
+            Estimate::Sd => sd(values, total(values) / n as f64, n),
             Estimate::Rank(rank) => ranked(values, rank),
             Estimate::CountBelow(limit) => Some(below(values, limit)),
             Estimate::ShareBelow(limit) => Some(100.0 * below(values, limit) / n as f64),
-            Estimate::Value => (n == 1).then(min),
+            Estimate::Value => (n == 1).then(|| min(values)),
         }
     }
+}
+
+fn total(values: &[LevelValue]) -> f64 {
+    values.iter().map(|v| v.value * v.count as f64).sum()
+}
+
+fn min(values: &[LevelValue]) -> f64 {
+    values.iter().map(|v| v.value).fold(f64::INFINITY, f64::min)
+}
+
+fn max(values: &[LevelValue]) -> f64 {
+    values.iter().map(|v| v.value).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn below(values: &[LevelValue], limit: f64) -> f64 {
@@ -195,7 +205,7 @@ impl Statistic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     Kept,
-    /// Without: the larger figure first.
+    /// Without a sign: the larger figure comes first.
     Size,
 }
 
@@ -231,7 +241,7 @@ impl RatioForm {
         self.is_share() || self == RatioForm::Difference
     }
 
-    pub fn of(self, system: f64, against: f64) -> f64 {
+    pub fn compute(self, system: f64, against: f64) -> f64 {
         match self {
             RatioForm::SystemOverAgainst => system / against,
             RatioForm::AgainstOverSystem => against / system,
@@ -272,7 +282,7 @@ impl Comparing {
         }
     }
 
-    /// The others are printed as a size; their words tell the direction.
+    /// The others are printed as a size; their words say the direction.
     pub fn is_signed(self) -> bool {
         matches!(self, Comparing::Change | Comparing::Ratio | Comparing::Times)
     }

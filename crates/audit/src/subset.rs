@@ -1,4 +1,4 @@
-//! Which rows would have to be left out for a printed figure to follow.
+//! Finds the rows that would have to be left out for a printed figure to follow.
 
 use model::Direction;
 
@@ -19,7 +19,7 @@ const MAX_BY_CHANCE: f64 = 0.1;
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeftOut {
     pub which: String,
-    /// What the others give.
+    /// The figure that the other rows give.
     pub value: f64,
     pub fit: Match,
 }
@@ -37,23 +37,29 @@ pub fn search(
     if counts || printed.value.is_none() || level.kind == crate::level::LevelKind::Sums {
         return None;
     }
-    let of = |kept: &[LevelValue]| estimate.of(kept, direction);
+    let compute = |values: &[LevelValue]| estimate.compute(values, direction);
     if level.values.len() <= MAX_ENUMERATED && level.n() == level.values.len() as u64 {
-        (1..=MAX_LEFT_OUT.min(level.values.len().saturating_sub(2))).find_map(|left| few(level, left, printed, &of))
+        (1..=MAX_LEFT_OUT.min(level.values.len().saturating_sub(2)))
+            .find_map(|left| few(level, left, printed, &compute))
     } else {
-        trimmed(level, printed, likely, &of)
+        trimmed(level, printed, likely, &compute)
     }
 }
 
-fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[LevelValue]) -> Option<f64>) -> Option<LeftOut> {
+fn few(
+    level: &Level,
+    left: usize,
+    printed: &Printed,
+    compute: &dyn Fn(&[LevelValue]) -> Option<f64>,
+) -> Option<LeftOut> {
     let mut found: Option<(Vec<usize>, f64)> = None;
     let (mut tried, mut low, mut high) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
     let mut without: Vec<usize> = (0..left).collect();
     let n = level.values.len();
     loop {
-        let kept: Vec<LevelValue> =
+        let rest: Vec<LevelValue> =
             level.values.iter().enumerate().filter(|(i, _)| !without.contains(i)).map(|(_, v)| *v).collect();
-        if let Some(value) = of(&kept) {
+        if let Some(value) = compute(&rest) {
             tried += 1;
             (low, high) = (low.min(value), high.max(value));
             if found.is_none() && printed.fits(value) == Match::Rounded {
@@ -66,11 +72,13 @@ fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[LevelValue])
     }
     let (without, value) = found?;
     by_chance(tried, low, high, printed).then(|| {
-        let name = |i: &usize| match level.values[*i].repetition {
-            0 => (i + 1).to_string(),
-            repetition => repetition.to_string(),
-        };
-        let names: Vec<String> = without.iter().map(name).collect();
+        let names: Vec<String> = without
+            .iter()
+            .map(|i| match level.values[*i].repetition {
+                0 => (i + 1).to_string(),
+                repetition => repetition.to_string(),
+            })
+            .collect();
         let plural = if names.len() == 1 { "row" } else { "rows" };
         LeftOut { which: format!("{plural} {}", names.join(", ")), value, fit: Match::Rounded }
     })
@@ -93,25 +101,27 @@ fn by_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool {
     f64::from(tried) * printed.unit() / range < MAX_BY_CHANCE
 }
 
-/// Of a long list: about the median, the longest, or the shortest; first as many as the other side lost.
+/// Leaves out values of a long list: about the median, the longest, or the shortest; first as many as the other side
+/// lost.
 fn trimmed(
     level: &Level,
     printed: &Printed,
     likely: Option<u64>,
-    of: &dyn Fn(&[LevelValue]) -> Option<f64>,
+    compute: &dyn Fn(&[LevelValue]) -> Option<f64>,
 ) -> Option<LeftOut> {
     let mut ordered = level.values.clone();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
     let likely = likely.and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=MAX_TRIMMED).contains(n));
     let sizes: Vec<usize> = likely.into_iter().chain((1..=MAX_TRIMMED).filter(|n| Some(*n) != likely)).collect();
     let n = level.n();
-    for (place, words) in [(n / 2, "about the median"), (n, "with the largest values"), (0, "with the smallest values")]
+    for (middle, words) in
+        [(n / 2, "about the median"), (n, "with the largest values"), (0, "with the smallest values")]
     {
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         let mut found: Option<LeftOut> = None;
         let mut tried = 0_u32;
         for &left in &sizes {
-            let Some(value) = without(&ordered, place, left).and_then(|kept| of(&kept)) else { continue };
+            let Some(value) = without(&ordered, middle, left).and_then(|rest| compute(&rest)) else { continue };
             tried += 1;
             range = (range.0.min(value), range.1.max(value));
             let fit = printed.fits(value);
@@ -124,7 +134,9 @@ fn trimmed(
             }
         }
         // Cutting doubles the chances.
-        if let Some(found) = found.filter(|_| by_chance(2 * tried, range.0, range.1, printed)) {
+        if let Some(found) = found
+            && by_chance(2 * tried, range.0, range.1, printed)
+        {
             return Some(found);
         }
     }

@@ -1,4 +1,4 @@
-//! What the rows of a table allow to conclude: what `etalon compare` says of them.
+//! The conclusions that the rows of a table allow: what `etalon compare` says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,20 @@ use crate::statistic::{Estimate, Statistic};
 use crate::table::{self, Keys, PublishedClaim, TableFacts};
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ground {
-    /// And how `compare` words it of B.
+pub enum Conclusion {
+    /// The verdict, and how `compare` words it of B.
     Verdict(Verdict, String),
     None(String),
 }
 
-/// What a comparison says of one metric of one case.
+/// The judgement of a comparison on one metric of one case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct MetricJudgement {
     /// Runs of A and B.
     pub n: (u64, u64),
-    /// With enough rows.
+    /// The ratio and its interval, if there are enough rows.
     pub estimate: Option<Estimated>,
-    pub ground: Ground,
+    pub conclusion: Conclusion,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,31 +36,32 @@ pub struct Estimated {
     pub lo: f64,
     pub hi: f64,
     pub p: f64,
-    /// Of a primary row; `None` if no verdict was to rest on it.
+    /// Adjusted p of a primary row; `None` if no verdict was to rest on it.
     pub p_holm: Option<f64>,
-    /// Of any row: by Benjamini and Hochberg where it is not primary.
+    /// Adjusted p of any row: by Benjamini and Hochberg where it is not primary.
     pub p_adjusted: Option<f64>,
 }
 
 /// A case's keys without the system, its metric, and B.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FindingPlace {
+pub struct FindingKey {
     keys: Keys,
     metric: String,
     b: String,
 }
 
-impl FindingPlace {
-    /// In an experiment that was made of [`comparable`] rows.
-    pub fn of(benchmark: &str, point: &Point, metric: &str, b: &str) -> FindingPlace {
-        FindingPlace::new(table::keys_of(Some(benchmark), point), metric, b)
+impl FindingKey {
+    /// The key of a row of an experiment that was made of [`comparable`] rows.
+    pub fn from_row(benchmark: &str, point: &Point, metric: &str, b: &str) -> FindingKey {
+        FindingKey::new(table::keys_of(Some(benchmark), point), metric, b)
     }
 
-    /// As an import has them: what a row lacks is unknown there, and one without a benchmark is of [`tidy::BENCHMARK`].
-    fn new(mut keys: Keys, metric: &str, b: &str) -> FindingPlace {
+    /// Takes keys as an import has them: what a row does not have is unknown there, and one without a benchmark is of
+    /// [`tidy::BENCHMARK`].
+    fn new(mut keys: Keys, metric: &str, b: &str) -> FindingKey {
         keys.retain(|_, value| value != UNKNOWN);
         keys.entry(table::BENCHMARK.to_owned()).or_insert_with(|| tidy::BENCHMARK.to_owned());
-        FindingPlace { keys, metric: metric.to_owned(), b: b.to_owned() }
+        FindingKey { keys, metric: metric.to_owned(), b: b.to_owned() }
     }
 }
 
@@ -69,9 +70,9 @@ impl FindingPlace {
 pub struct Judgements {
     /// The baseline, if there are rows.
     pub a: Option<String>,
-    /// By which intervals and tests.
+    /// The intervals and tests by which it was judged.
     pub method: String,
-    pub found: BTreeMap<FindingPlace, Judged>,
+    pub found: BTreeMap<FindingKey, MetricJudgement>,
     /// Why the rows cannot be compared.
     pub refused: Option<String>,
 }
@@ -82,37 +83,42 @@ pub struct Support {
     pub what: String,
     pub a: String,
     pub b: String,
-    pub judged: Judged,
+    pub judged: MetricJudgement,
 }
 
-/// What is compared of a table: its rows, and for a metric that has none what its formula or the printed table's cells
+/// The rows of a table that are compared: its own, and for a metric that has none what its formula or the printed
+/// table's cells
 /// give. `None` without any.
 pub fn comparable(facts: &TableFacts, table: &Table) -> Option<Table> {
-    let mut told: BTreeMap<_, Direction> = BTreeMap::new();
+    let mut directions: BTreeMap<_, Direction> = BTreeMap::new();
     for row in &table.rows {
-        // A printed figure's row may tell it for the measured ones.
+        // A printed figure's row may state it for the measured ones.
         if let Some(direction) = row.direction {
-            told.entry((&row.benchmark, &row.metric)).or_insert(direction);
+            directions.entry((&row.benchmark, &row.metric)).or_insert(direction);
         }
     }
-    let compared = |row: &Row| {
-        let direction = row.direction.or_else(|| told.get(&(&row.benchmark, &row.metric)).copied());
-        Row { direction, ..table::without_own_columns(row) }
-    };
-    // Executions of one run are no repetitions.
-    let is_kept = |row: &&Row| match tidy::is_measured(row) {
-        true => !table::is_condensed(row),
-        false => !row.kind.eq_ignore_ascii_case(table::PRINTED),
-    };
-    let mut rows: Vec<Row> = table.rows.iter().filter(is_kept).map(&compared).collect();
+    let measured = table.rows.iter().filter(|row| {
+        if tidy::is_measured(row) {
+            // Executions of one run are no repetitions.
+            !table::is_condensed(row)
+        } else {
+            !row.kind.eq_ignore_ascii_case(table::PRINTED)
+        }
+    });
+    let mut rows: Vec<Row> = measured.map(|row| compared_row(row, &directions)).collect();
     let questions = Questions::new(facts);
     let lines: BTreeMap<u64, &Row> = table.rows.iter().map(|row| (row.line, row)).collect();
-    for claim in questions.asked() {
+    for claim in questions.claims() {
         for system in facts.systems() {
-            rows.extend(questions.made_rows(&lines, system, claim).iter().map(&compared));
+            rows.extend(questions.made_rows(&lines, system, claim).iter().map(|row| compared_row(row, &directions)));
         }
     }
     rows.iter().any(tidy::is_measured).then(|| Table { rows, ..table.clone() })
+}
+
+fn compared_row(row: &Row, directions: &BTreeMap<(&Option<String>, &String), Direction>) -> Row {
+    let direction = row.direction.or_else(|| directions.get(&(&row.benchmark, &row.metric)).copied());
+    Row { direction, ..table::without_own_columns(row) }
 }
 
 struct Questions<'a> {
@@ -132,7 +138,7 @@ impl<'a> Questions<'a> {
     }
 
     /// The first printed figure of each metric in each case that a verdict would be about.
-    fn asked(&self) -> impl Iterator<Item = &'a PublishedClaim> {
+    fn claims(&self) -> impl Iterator<Item = &'a PublishedClaim> {
         let mut seen = BTreeSet::new();
         let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(judges));
         claims.filter(move |claim| seen.insert((&claim.keys, &claim.metric)))
@@ -146,51 +152,53 @@ impl<'a> Questions<'a> {
         levels.find(|level| level.kind != LevelKind::Sums)
     }
 
-    /// Of a metric without measured rows.
+    /// Makes the rows of a metric without measured rows.
     fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &PublishedClaim) -> Vec<Row> {
         let PublishedClaim { keys, metric, .. } = claim;
         if self.facts.rows(system, keys, metric).next().is_some() {
             return Vec::new();
         }
         let Some(level) = self.level(system, claim) else { return Vec::new() };
-        let printed = || self.facts.printed(system, keys, metric);
-        let made = |line: u64, repetition: u32, value: f64, unit: &str| {
-            Some(Row {
-                system: system.to_owned(),
-                kind: tidy::MEASURED.to_owned(),
-                repetition: (repetition > 0).then_some(repetition),
-                value: Reading::Value(value),
-                unit: unit.to_owned(),
-                ..(*lines.get(&line)?).clone()
-            })
-        };
+        let mut printed = self.facts.printed(system, keys, metric);
         if level.kind == LevelKind::Rows {
             // What compares has a unit of its own.
-            let unit = printed().next().map_or("", |one| one.unit.as_str());
-            return level.values.iter().filter_map(|one| made(claim.line, one.repetition, one.value, unit)).collect();
+            let unit = printed.next().map_or("", |one| one.unit.as_str());
+            let Some(row) = lines.get(&claim.line) else { return Vec::new() };
+            return level.values.iter().map(|one| as_measured(row, system, one.repetition, one.value, unit)).collect();
         }
-        printed().filter_map(|cell| made(cell.line, cell.repetition?, cell.printed.value?, &cell.unit)).collect()
+        let made = printed.filter_map(|cell| {
+            Some(as_measured(lines.get(&cell.line)?, system, cell.repetition?, cell.printed.value?, &cell.unit))
+        });
+        made.collect()
     }
 
     fn support(&self, claim: &PublishedClaim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
         let PublishedClaim { keys, metric, .. } = claim;
-        let printed = |system| self.facts.printed(system, keys, metric).any(|claim| claim.printed.value.is_some());
         let sides = [a, b].map(|system| self.level(system, claim));
-        if [a, b].into_iter().zip(&sides).any(|(system, level)| level.is_none() && !printed(system)) {
+        let unpublished = [a, b].into_iter().zip(&sides).any(|(system, level)| {
+            let mut printed = self.facts.printed(system, keys, metric);
+            level.is_none() && !printed.any(|claim| claim.printed.value.is_some())
+        });
+        if unpublished {
             return None;
         }
         let words: Vec<&str> = keys.values().map(String::as_str).chain([metric.as_str()]).collect();
         let [n_a, n_b] = sides.each_ref().map(|level| level.as_ref().map_or(0, Level::n));
-        let none = |why: &str| Judged { n: (n_a, n_b), estimate: None, ground: Ground::None(why.to_owned()) };
-        let judged = if sides.iter().any(Option::is_none) {
-            none("the rows are not published, only their summary")
+        let why = if sides.iter().any(Option::is_none) {
+            Some("the rows are not published, only their summary")
         } else if sides.iter().flatten().any(|level| level.are_executions) {
-            none("these are executions of one run a side; the run is the unit, and there is one")
+            Some("these are executions of one run a side; the run is the unit, and there is one")
         } else {
-            let why = judgements.refused.as_deref().unwrap_or("the sides have no case in common");
-            let found = judgements.found.get(&FindingPlace::new(keys.clone(), metric, b));
-            found.cloned().unwrap_or_else(|| none(why))
+            None
         };
+        let found = match why {
+            Some(_) => None,
+            None => judgements.found.get(&FindingKey::new(keys.clone(), metric, b)),
+        };
+        let judged = found.cloned().unwrap_or_else(|| {
+            let why = why.or(judgements.refused.as_deref()).unwrap_or("the sides have no case in common");
+            MetricJudgement { n: (n_a, n_b), estimate: None, conclusion: Conclusion::None(why.to_owned()) }
+        });
         Some(Support { what: words.join(" "), a: a.to_owned(), b: b.to_owned(), judged })
     }
 }
@@ -201,11 +209,24 @@ fn judges(statistic: Statistic) -> bool {
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
 }
 
-/// For each metric with a printed figure.
+/// What the rows support of each metric with a printed figure.
 pub fn supports(facts: &TableFacts, judgements: &Judgements) -> Vec<Support> {
     let Some(a) = judgements.a.as_deref().or_else(|| facts.systems().next()) else { return Vec::new() };
     let others: Vec<&str> = facts.systems().filter(|system| *system != a).collect();
     let questions = Questions::new(facts);
-    let of = |claim| others.iter().filter_map(|b| questions.support(claim, judgements, a, b)).collect::<Vec<_>>();
-    questions.asked().flat_map(of).collect()
+    let supports = questions
+        .claims()
+        .flat_map(|claim| others.iter().filter_map(|b| questions.support(claim, judgements, a, b)).collect::<Vec<_>>());
+    supports.collect()
+}
+
+fn as_measured(row: &Row, system: &str, repetition: u32, value: f64, unit: &str) -> Row {
+    Row {
+        system: system.to_owned(),
+        kind: tidy::MEASURED.to_owned(),
+        repetition: (repetition > 0).then_some(repetition),
+        value: Reading::Value(value),
+        unit: unit.to_owned(),
+        ..row.clone()
+    }
 }

@@ -13,7 +13,7 @@ use crate::expression::FigureExpression;
 use crate::figure::{Printed, decimals_of};
 use crate::statistic::{Estimate, Statistic};
 
-/// Without the system.
+/// The keys of a cell, without the system.
 pub type Keys = BTreeMap<String, String>;
 
 /// Kind of rows with a figure as it was published.
@@ -35,16 +35,16 @@ pub struct Measured {
     pub line: u64,
     pub system: String,
     pub keys: Keys,
-    /// If the row tells it.
+    /// Number of the repetition, if the row has it.
     pub repetition: Option<u32>,
     pub metric: String,
     pub unit: String,
-    /// As far as known.
+    /// The better direction, as far as known.
     pub direction: Option<Direction>,
     pub value: f64,
-    /// What one of the last digit is worth that was written.
+    /// The worth of one in the last digit that was written.
     pub digit: f64,
-    /// Of a counted value: stated, or 1 for whole numbers in a unit of counts.
+    /// Step of a counted value: as stated, or 1 for whole numbers in a unit of counts.
     pub grain: Option<f64>,
     /// Executions of one run whose mean this is; `None` for a repetition.
     pub count: Option<u64>,
@@ -63,7 +63,7 @@ pub struct PublishedClaim {
     /// `None` if no arithmetic can check it.
     pub statistic: Option<Statistic>,
     pub against: Option<String>,
-    /// From other metrics.
+    /// The arithmetic of a figure that is computed from other metrics.
     pub formula: Option<FigureExpression>,
     /// Stated number of values.
     pub n: Option<u64>,
@@ -86,7 +86,7 @@ pub struct TableFacts {
     pub(crate) claims: Vec<PublishedClaim>,
     pub(crate) factors: Vec<Factor>,
     pub(crate) remarks: Vec<String>,
-    places: Places,
+    index: TableIndex,
 }
 
 /// Indices of rows and printed figures.
@@ -94,34 +94,34 @@ type Cells = BTreeMap<Keys, (Vec<usize>, Vec<usize>)>;
 
 /// Indexes, so that a table of 100,000 systems is not scanned 100,000 times.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Places {
-    /// In the order of their first row.
+struct TableIndex {
+    /// All systems, in the order of their first row.
     systems: IndexSet<String>,
-    /// By metric, then by system in the order of its first row.
+    /// The cells by metric, then by system in the order of its first row.
     metrics: BTreeMap<String, IndexMap<String, Cells>>,
     directions: BTreeMap<String, Direction>,
-    /// Of the measured rows, else of the first figure of one side.
+    /// The unit of a metric's measured rows, else of the first figure of one side.
     units: BTreeMap<String, String>,
 }
 
-impl Places {
+impl TableIndex {
     /// Gives all measured rows of a metric one unit, as far as theirs can be converted.
-    fn new(measured: &mut [Measured], claims: &[PublishedClaim]) -> Places {
-        let mut places = Places::default();
+    fn new(measured: &mut [Measured], claims: &[PublishedClaim]) -> TableIndex {
+        let mut index = TableIndex::default();
         for (at, row) in measured.iter_mut().enumerate() {
-            let unit = places.units.entry(row.metric.clone()).or_insert_with(|| row.unit.clone());
+            let unit = index.units.entry(row.metric.clone()).or_insert_with(|| row.unit.clone());
             row.convert(unit);
-            places.cell(&row.system, &row.metric, &row.keys).0.push(at);
-            places.learn(&row.metric, row.direction);
+            index.cell(&row.system, &row.metric, &row.keys).0.push(at);
+            index.learn(&row.metric, row.direction);
         }
         for (at, claim) in claims.iter().enumerate() {
-            places.cell(&claim.system, &claim.metric, &claim.keys).1.push(at);
-            places.learn(&claim.metric, claim.direction);
+            index.cell(&claim.system, &claim.metric, &claim.keys).1.push(at);
+            index.learn(&claim.metric, claim.direction);
             if claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()) {
-                places.units.entry(claim.metric.clone()).or_insert_with(|| claim.unit.clone());
+                index.units.entry(claim.metric.clone()).or_insert_with(|| claim.unit.clone());
             }
         }
-        places
+        index
     }
 
     fn cell(&mut self, system: &str, metric: &str, keys: &Keys) -> &mut (Vec<usize>, Vec<usize>) {
@@ -133,20 +133,25 @@ impl Places {
     }
 
     fn learn(&mut self, metric: &str, direction: Option<Direction>) {
-        if let Some(direction) = direction.filter(|_| !self.directions.contains_key(metric)) {
+        if let Some(direction) = direction
+            && !self.directions.contains_key(metric)
+        {
             self.directions.insert(metric.to_owned(), direction);
         }
     }
 
-    fn of(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
+    fn cell_of(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
         self.metrics.get(metric)?.get(system)?.get(keys)
     }
 }
 
 impl Measured {
-    /// Where its unit is of another family it stays.
+    /// Converts the row; where its unit is of another family it stays.
     fn convert(&mut self, unit: &str) {
-        let Some(ratio) = Ratio::between(&self.unit, unit).filter(|_| self.unit != unit) else { return };
+        if self.unit == unit {
+            return;
+        }
+        let Some(ratio) = Ratio::between(&self.unit, unit) else { return };
         self.value = ratio.apply(self.value);
         self.digit = ratio.apply(self.digit);
         self.grain = self.grain.map(|grain| ratio.apply(grain));
@@ -180,50 +185,50 @@ impl TableFacts {
                 "add what was published as rows of kind `printed`, with a column `statistic`: mean, median, times, …",
             ));
         }
-        facts.places = Places::new(&mut facts.measured, &facts.claims);
+        facts.index = TableIndex::new(&mut facts.measured, &facts.claims);
         Ok(facts)
     }
 
-    /// Puts the executions of a log in the place of the condensed rows of its system.
+    /// Replaces the condensed rows of a system by the executions of a log.
     pub fn replace_executions(&mut self, system: &str, executions: Vec<Measured>) {
         // A log's row has no line in the table.
         self.measured.retain(|row| row.system != system || row.line == 0 || row.count.is_none());
         self.measured.extend(executions);
-        self.places = Places::new(&mut self.measured, &self.claims);
+        self.index = TableIndex::new(&mut self.measured, &self.claims);
     }
 
     pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
-        self.places.systems.iter().map(String::as_str)
+        self.index.systems.iter().map(String::as_str)
     }
 
     /// Systems with the same cell and metric.
-    pub(crate) fn others<'a>(&'a self, claim: &'a PublishedClaim) -> Box<dyn Iterator<Item = &'a str> + 'a> {
-        let is_other = |system: &&str| *system != claim.system;
-        match self.places.metrics.get(&claim.metric) {
+    pub(crate) fn others<'a>(&'a self, claim: &'a PublishedClaim) -> impl Iterator<Item = &'a str> + 'a {
+        let systems: Box<dyn Iterator<Item = &'a str> + 'a> = match self.index.metrics.get(&claim.metric) {
             // A formula is made of other metrics.
-            Some(systems) if claim.formula.is_none() => Box::new(systems.keys().map(String::as_str).filter(is_other)),
-            _ => Box::new(self.systems().filter(is_other)),
-        }
+            Some(systems) if claim.formula.is_none() => Box::new(systems.keys().map(String::as_str)),
+            _ => Box::new(self.systems()),
+        };
+        systems.filter(|system| *system != claim.system)
     }
 
-    /// In which a figure is held against the rows: its own, if theirs can be converted to it.
+    /// The unit in which a figure is compared with the rows: its own, if theirs can be converted to it.
     pub(crate) fn unit<'a>(&'a self, claim: &'a PublishedClaim) -> &'a str {
-        let of_rows = self.places.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
+        let of_rows = self.index.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
         of_rows.unwrap_or(&claim.unit)
     }
 
-    /// By the first row that tells.
+    /// The metric's better direction by the first row that has one.
     pub(crate) fn direction(&self, metric: &str) -> Option<Direction> {
-        self.places.directions.get(metric).copied()
+        self.index.directions.get(metric).copied()
     }
 
     pub(crate) fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
-        let places = self.places.of(system, keys, metric).map(|(rows, _)| rows.as_slice());
-        places.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
+        let indices = self.index.cell_of(system, keys, metric).map(|(rows, _)| rows.as_slice());
+        indices.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
     }
 
     pub(crate) fn rows_beside<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
-        let others = self.places.metrics.keys().filter(|metric| **metric != row.metric);
+        let others = self.index.metrics.keys().filter(|metric| **metric != row.metric);
         others.flat_map(|metric| self.rows(&row.system, &row.keys, metric))
     }
 
@@ -234,8 +239,8 @@ impl TableFacts {
         keys: &Keys,
         metric: &str,
     ) -> impl Iterator<Item = &'a PublishedClaim> {
-        let places = self.places.of(system, keys, metric).map(|(_, claims)| claims.as_slice());
-        let claims = places.unwrap_or_default().iter().filter_map(|at| self.claims.get(*at));
+        let indices = self.index.cell_of(system, keys, metric).map(|(_, claims)| claims.as_slice());
+        let claims = indices.unwrap_or_default().iter().filter_map(|at| self.claims.get(*at));
         claims.filter(|claim| claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()))
     }
 }
@@ -257,7 +262,7 @@ pub(crate) fn keys_of(benchmark: Option<&str>, point: &Point) -> Keys {
     keys
 }
 
-/// As an import takes it, whose every other column is a key of the case.
+/// The row as an import takes it, whose every other column is a key of the case.
 pub(crate) fn without_own_columns(row: &Row) -> Row {
     let mut row = row.clone();
     row.point.retain(|key, _| !RESERVED.contains(&key.as_str()));
@@ -269,11 +274,12 @@ pub(crate) fn is_condensed(row: &Row) -> bool {
     row.point.contains_key(COUNT)
 }
 
-fn whole(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
+fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     let Some(text) = text(row, name) else { return Ok(None) };
     let number = text.parse().ok().filter(|n| *n > 0);
-    let wrong = || FormatError::at(row.line, format!("{name}: {}: a number from 1", formats::text::shortened(&text)));
-    number.map(Some).ok_or_else(wrong)
+    number.map(Some).ok_or_else(|| {
+        FormatError::at(row.line, format!("{name}: {}: a number from 1", formats::text::shortened(&text)))
+    })
 }
 
 /// The stated step of a value.
@@ -306,7 +312,7 @@ fn is_counted(metric: &str, unit: &str) -> bool {
 }
 
 fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
-    let count = whole(row, COUNT)?;
+    let count = positive_number(row, COUNT)?;
     let stated = grain(row)?;
     let Reading::Value(value) = row.value else { return Ok(None) };
     let decimals = decimals_of(&row.written);
@@ -326,12 +332,12 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
 }
 
 fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
-    let at = |what: String| FormatError::at(row.line, what);
+    let line = row.line;
     let statistic = match text(row, STATISTIC) {
         None => None,
         Some(name) if name == "claim" => None,
         Some(name) => Some(Statistic::parse(&name).ok_or_else(|| {
-            at(format!("{}: no such statistic", formats::text::shortened(&name))).with_hint(
+            FormatError::at(line, format!("{}: no such statistic", formats::text::shortened(&name))).with_hint(
                 "mean, trimmed, median, best, min, max, sum, count, sd, value, count<N, share<N, rank:N; or ratio, times, \
                  change, saving, gain, apart, time_gain, speed_gain, difference, winner, each with ` of ESTIMATE`",
             )
@@ -339,11 +345,14 @@ fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
     };
     let formula = match text(row, FORMULA) {
         None => None,
-        Some(formula) => Some(FigureExpression::parse(&formula).map_err(|what| at(format!("formula: {what}")))?),
+        Some(formula) => {
+            Some(FigureExpression::parse(&formula).map_err(|what| FormatError::at(line, format!("formula: {what}")))?)
+        }
     };
     let against = text(row, AGAINST).map(std::borrow::Cow::into_owned);
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
-        return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
+        return Err(FormatError::at(line, "a comparison has another side".to_owned())
+            .with_hint("name it in the column `against`"));
     }
     // A mean has its metric's unit, a share its own.
     Ok(PublishedClaim {
@@ -355,7 +364,7 @@ fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
         unit: row.unit.clone(),
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         printed: Printed::parse(&row.written),
-        n: whole(row, N)?,
+        n: positive_number(row, N)?,
         grain: grain(row)?,
         label: text(row, LABEL).map_or_else(|| label(row, statistic), std::borrow::Cow::into_owned),
         statistic,

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::finding::{Audit, Checked, FindingStatus};
-use crate::support::{Ground, Judged, Support};
+use crate::support::{Conclusion, MetricJudgement, Support};
 
 const PRINTED: usize = 12;
 const RIGHT: usize = 12;
@@ -56,16 +56,16 @@ pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
 }
 
 fn padded(text: &str, width: usize) -> String {
-    let mut kept = String::new();
+    let mut fitted = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
-        if kept.width() + 1 >= width && text.width() > width {
-            kept.push('…');
+        if fitted.width() + 1 >= width && text.width() > width {
+            fitted.push('…');
             break;
         }
-        kept.push(c);
+        fitted.push(c);
     }
-    let fill = width.saturating_sub(kept.width());
-    format!("{kept}{}", " ".repeat(fill))
+    let fill = width.saturating_sub(fitted.width());
+    format!("{fitted}{}", " ".repeat(fill))
 }
 
 /// `71 figures: 52 follow, 4 rounding, …`.
@@ -75,19 +75,19 @@ pub(crate) fn summary(audit: &Audit) -> String {
     format!("{} figures: {}", audit.figures.len(), words.join(", "))
 }
 
-/// Which side is A, and how both were compared.
+/// Says which side is A, and how both were compared.
 pub(crate) fn support_method(audit: &Audit) -> String {
     let a = audit.supports.first().map(|support| format!("A is {}", support.a));
     a.into_iter().chain([audit.method.clone()]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// One line each; those without figures grouped by reason.
+/// One line for each support; those without figures are grouped by reason.
 pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for support in supports {
         match &support.judged {
-            Judged { estimate: None, ground: Ground::None(why), .. } => {
+            MetricJudgement { estimate: None, conclusion: Conclusion::None(why), .. } => {
                 match reasons.iter_mut().find(|(known, _)| known == why) {
                     Some((_, what)) => what.push(&support.what),
                     None => reasons.push((why, vec![&support.what])),
@@ -101,18 +101,18 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
 }
 
 fn support_line(support: &Support) -> String {
-    let Support { what, a, b, judged: Judged { n, estimate, ground } } = support;
+    let Support { what, a, b, judged: MetricJudgement { n, estimate, conclusion } } = support;
     let sides = format!("{what}: {b} / {a}");
-    let ground = match ground {
-        Ground::Verdict(_, words) => format!("{b} {words}"),
-        Ground::None(why) => format!("no verdict: {why}"),
+    let conclusion = match conclusion {
+        Conclusion::Verdict(_, words) => format!("{b} {words}"),
+        Conclusion::None(why) => format!("no verdict: {why}"),
     };
     match estimate {
-        None => format!("{sides}: {ground}"),
+        None => format!("{sides}: {conclusion}"),
         Some(e) => {
             let p = e.p_adjusted.map_or_else(|| format!("{} alone", p_words(e.p)), p_words);
             let n = format!("n = {} and {}", n.1, n.0);
-            format!("{sides} = {:.3} ({:.3} to {:.3}), p {p}, {n}: {ground}", e.ratio, e.lo, e.hi)
+            format!("{sides} = {:.3} ({:.3} to {:.3}), p {p}, {n}: {conclusion}", e.ratio, e.lo, e.hi)
         }
     }
 }
@@ -121,7 +121,7 @@ fn p_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// Without control characters.
+/// Wraps a text without its control characters.
 fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Tables that somebody has damaged: refused, or audited to the end.
+//! Damaged tables are refused, or audited to the end.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail the test")]
 

@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use audit::{Audit, FindingStatus, Judgements, RemarkKind, TableFacts};
 use stats::Rng;
 
-/// At most one false finding in so many figures.
+/// One false finding at most is allowed in this many figures.
 const FIGURES_PER_FALSE_FINDING: usize = 1_000;
 const SLIPS: usize = 200;
-/// At least this share of them is found.
+/// Share of the slips that are found at the least.
 const MIN_FOUND: f64 = 0.95;
 
 const HEAD: &str = "system,repetition,metric,unit,direction,kind,value,statistic,against,formula,n,grain,label\n";
@@ -65,14 +65,12 @@ fn data_of(rng: &mut Rng, number: usize, n: usize) -> Data {
     let level = 10_f64.powf(1.5 + 3.0 * rng.next_f64());
     let spread = 0.02 + 0.3 * rng.next_f64();
     let (unit, direction) = [("ms", "lower"), ("tx/s", "higher"), (COUNTED, "higher")][rng.below(3)];
-    let mut side = |name| {
+    let sides = ["a", "b"].map(|name| {
         let centre = level * (1.0 + rng.next_f64());
-        let value = |share: f64| centre * (1.0 + spread * (share - 0.5));
-        let exact = |value: f64| if unit == COUNTED { value.round() } else { value };
-        let values = (0..n).map(|_| exact(value(rng.next_f64()))).collect();
+        let values = (0..n).map(|_| centre * (1.0 + spread * (rng.next_f64() - 0.5)));
+        let values = values.map(|value| if unit == COUNTED { value.round() } else { value }).collect();
         Side { name, values }
-    };
-    let sides = [side("a"), side("b")];
+    });
     let decimals = if unit == COUNTED { 0 } else { decimals };
     Data { metric: format!("m{number}"), unit, direction, decimals, digits: decimals, sides }
 }
@@ -237,7 +235,7 @@ fn nothing_is_found_in_correct_tables() {
     );
 }
 
-/// What a slip should be called.
+/// The status or remark that a slip should get.
 enum Wanted {
     Status(FindingStatus),
     Remark(RemarkKind),
@@ -272,8 +270,8 @@ fn measure(name: &str, wanted: &Wanted, make: impl Fn(&mut Rng, &mut Text) -> Op
             missed.push(format!("{}\n{:?}", text.rows, audit.figures.last()));
         }
     }
-    let share = |n: usize| 100.0 * n as f64 / tried as f64;
-    println!("{name}: {:.1} % found, {:.1} % by its name, of {tried}", share(found), share(named));
+    let percent = |n: usize| 100.0 * n as f64 / tried as f64;
+    println!("{name}: {:.1} % found, {:.1} % by its name, of {tried}", percent(found), percent(named));
     let first = missed.first().map_or("", String::as_str);
     assert!(found as f64 >= MIN_FOUND * tried as f64, "{name}: {found} of {tried} found; one missed:\n{first}");
 }
@@ -341,7 +339,9 @@ fn a_rounding_is_found() {
         let [a, b] = &data.sides;
         let (x, y) = (mean(&a.values), mean(&b.values));
         // Two digits of each are printed.
-        let digits = |v: f64| format!("{v:.1e}").parse::<f64>().unwrap();
+        fn digits(v: f64) -> f64 {
+            format!("{v:.1e}").parse().unwrap()
+        }
         let gain = round(digits(y) / digits(x), 2);
         let exponent = x.min(y).log10().floor() as i32;
         let is_whole = exponent >= 1 && x.log10().floor() == y.log10().floor();
@@ -410,10 +410,10 @@ fn compared(rng: &mut Rng, text: &mut Text, name: &str, wrong: fn(f64, f64) -> f
 fn rows_that_were_left_out_are_found() {
     measure("one row left out", &Wanted::Status(FindingStatus::Subset), |rng, text| {
         slip(rng, text, |rng, data| {
-            let mut kept = data.sides[0].values.clone();
-            kept.remove(rng.below(kept.len()));
+            let mut values = data.sides[0].values.clone();
+            values.remove(rng.below(values.len()));
             let (wrong, right) =
-                (round(mean(&kept), data.digits + 2), round(mean(&data.sides[0].values), data.digits + 2));
+                (round(mean(&values), data.digits + 2), round(mean(&data.sides[0].values), data.digits + 2));
             (wrong != right).then_some((wrong, "mean".to_owned()))
         })
     });
@@ -422,8 +422,8 @@ fn rows_that_were_left_out_are_found() {
         let values: Vec<f64> = (0..n).map(|_| written(1.0 / (0.02 + rng.next_f64()), 7)).collect();
         (1..).zip(&values).for_each(|(at, value)| text.raw(&format!("a,{at},wait,s,lower,,{value:.7},,,,,,")));
         let ordered = sorted(&values);
-        let kept = [&ordered[..n / 2 - 4], &ordered[n / 2 + 4..]].concat();
-        text.raw(&format!("a,,wait,s,lower,printed,{:.7},mean,,,,,", mean(&kept)));
+        let outer = [&ordered[..n / 2 - 4], &ordered[n / 2 + 4..]].concat();
+        text.raw(&format!("a,,wait,s,lower,printed,{:.7},mean,,,,,", mean(&outer)));
         None.or(Some(()))
     });
 }

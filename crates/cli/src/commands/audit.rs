@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use audit::{Estimated, FindingPlace, Ground, Judged, Judgements, Keys, Measured, TableFacts};
+use audit::{Conclusion, Estimated, FindingKey, Judgements, Keys, Measured, MetricJudgement, TableFacts};
 use formats::task_log;
 use formats::tidy::{self, Table};
 use model::Direction;
@@ -53,8 +53,8 @@ fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
     let evidence = evidence(experiment.map_err(|error| CliError::user(error.to_string()))?);
     let set = set_of(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() })?;
     let found = set.rows().map(|row| {
-        let place = FindingPlace::of(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
-        (place, judged(row, &set))
+        let key = FindingKey::from_row(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
+        (key, judged(row, &set))
     });
     let method = match set.rules.pairing {
         Pairing::Paired => "paired by round",
@@ -66,13 +66,13 @@ fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
     Ok(Judgements { a, method, found: found.collect(), refused: None })
 }
 
-fn judged(row: &Comparison, set: &ComparisonSet) -> Judged {
-    let ground = match &row.outcome {
-        Outcome::None(reason) => Ground::None(reason.text()),
+fn judged(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
+    let conclusion = match &row.outcome {
+        Outcome::None(reason) => Conclusion::None(reason.text()),
         Outcome::Verdict(verdict) => {
             let (word, rest) = report::verdict_words(row, set);
             let rest = if rest.is_empty() { rest } else { format!(", {rest}") };
-            Ground::Verdict(*verdict, format!("{word}{rest}"))
+            Conclusion::Verdict(*verdict, format!("{word}{rest}"))
         }
     };
     let estimate = row.ratio().map(|e| {
@@ -80,7 +80,7 @@ fn judged(row: &Comparison, set: &ComparisonSet) -> Judged {
         let p_holm = p_adjusted.filter(|_| Family::of(row.metric.role) == Family::Primary);
         Estimated { ratio, lo, hi, p, p_holm, p_adjusted }
     });
-    Judged { n: (row.a.runs.len() as u64, row.b.runs.len() as u64), estimate, ground }
+    MetricJudgement { n: (row.a.runs.len() as u64, row.b.runs.len() as u64), estimate, conclusion }
 }
 
 /// Replaces a system's condensed rows by the executions of a log: `duration` in seconds for successes, `failed` for
