@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The table is pgbench's. One connection in one thread waits for each reply, so the figure holds the kernel's wake-ups;
-//! what the codec itself takes is printed beside it, measured on the same bytes without a server.
+//! what the codec itself takes is printed next to it, measured on the same bytes without a server.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its user")]
 

@@ -1,12 +1,13 @@
-//! What can go wrong between a client and a server that speak a protocol.
+//! The ways in which a client and a server that speak a protocol can fail.
 
 use crate::mysql::ErrorPacket;
 use crate::postgres::ErrorFields;
 use crate::tds::ServerMessage;
 
-/// After any of these except [`ParameterCount`](Self::ParameterCount), [`RequestTooLarge`](Self::RequestTooLarge),
-/// [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm), which are the caller's, close the connection:
-/// the two sides no longer agree about the stream.
+/// The failure of a connection. The caller's own faults are [`ParameterCount`](Self::ParameterCount),
+/// [`RequestTooLarge`](Self::RequestTooLarge), [`NulByte`](Self::NulByte) and [`NoBinaryForm`](Self::NoBinaryForm);
+/// after any
+/// other, close the connection: the two sides no longer agree about the stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -18,7 +19,7 @@ pub enum WireError {
     #[error("the server broke the protocol: unexpected message 0x{tag:02x} while {state}")]
     Unexpected {
         tag: u8,
-        /// What was expected or under way.
+        /// The step that was expected or under way.
         state: &'static str,
     },
 
@@ -110,7 +111,7 @@ impl WireError {
         Self::Protocol("a message is shorter than what it says it holds")
     }
 
-    /// Of the server's refusal.
+    /// The SQLSTATE of the server's refusal.
     pub fn sqlstate(&self) -> Option<crate::SqlState> {
         match self {
             Self::RefusedByPostgres(fields) => Some(fields.code),

@@ -10,7 +10,8 @@ pub struct Limits {
     pub handshake_message_bytes: u32,
     /// Everything received during connection set-up.
     pub handshake_total_bytes: u32,
-    /// What a scanner keeps allocated between replies. A larger torn message gives its memory back, so that one big
+    /// The memory that a scanner keeps allocated between replies. A larger torn message gives its memory back, so that
+    /// one big
     /// row does not stay with each of 10,000 connections.
     pub retained_bytes: u32,
 }

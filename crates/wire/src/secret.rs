@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// `Debug` hides it; there is no `Display`.
+/// A password. `Debug` hides it; there is no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -11,7 +11,7 @@ impl Secret {
         Self(bytes.into())
     }
 
-    /// For the moment of use.
+    /// The bytes, for the moment of use.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Whether somebody can listen.
+//! Whether a connection is encrypted, so that no one can listen.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {

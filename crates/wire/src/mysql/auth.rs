@@ -62,12 +62,12 @@ impl Plugin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Channel {
     Open,
-    /// Who pretends to be the server.
+    /// The other side may only pretend to be the server.
     Closed,
     Trusted,
 }
 
-/// The password with its NUL, where nobody can listen.
+/// The password with its NUL, where no one can listen.
 pub(super) fn cleartext(password: &[u8], channel: Channel) -> Result<Vec<u8>> {
     if password.contains(&0) {
         return Err(WireError::NulByte("the password"));
@@ -125,19 +125,21 @@ fn wide(hash: Sha512) -> Scalar {
     Scalar::from_bytes_mod_order_wide(&hash.finalize().into())
 }
 
-/// What `caching_sha2_password` sends on an open channel: the password, masked by the seed and encrypted for the server's
+/// The answer of `caching_sha2_password` on an open channel: the password, masked by the seed and encrypted for the
+/// server's
 /// key (RSAES-OAEP with SHA-1).
 pub(super) fn encrypt(password: &[u8], seed: &[u8], key: &[u8]) -> Result<Vec<u8>> {
-    let bad_key = || WireError::Authentication("the server's public key cannot be read".into());
-    let text = std::str::from_utf8(key).map_err(|_| bad_key())?;
-    let key = RsaPublicKey::from_public_key_pem(text.trim_end_matches('\0').trim()).map_err(|_| bad_key())?;
+    let key = std::str::from_utf8(key)
+        .ok()
+        .and_then(|text| RsaPublicKey::from_public_key_pem(text.trim_end_matches('\0').trim()).ok())
+        .ok_or_else(|| WireError::Authentication("the server's public key cannot be read".into()))?;
     let mut masked = [password, &[0]].concat();
     xor(&mut masked, first(seed, SEED_BYTES).iter().copied().cycle());
     key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &masked)
         .map_err(|_| WireError::Authentication("the password is too long for the server's public key".into()))
 }
 
-/// What follows the server's request for the full proof of `caching_sha2_password`.
+/// The client's answer to the request for the full proof of `caching_sha2_password`.
 pub(super) enum FullProof {
     Send(Vec<u8>),
     AskForKey,

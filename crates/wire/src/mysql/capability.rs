@@ -1,4 +1,4 @@
-//! What the two sides can do ("Capabilities Flags"). The upper 32 bits are MariaDB's own.
+//! The capabilities of the two sides ("Capabilities Flags"). The upper 32 bits are MariaDB's own.
 
 /// Clear: MariaDB, with extended capabilities.
 pub const LONG_PASSWORD: u64 = 1;
@@ -10,7 +10,7 @@ pub const LOCAL_FILES: u64 = 1 << 7;
 /// The protocol of 4.1 and later, the only one spoken here.
 pub const PROTOCOL_41: u64 = 1 << 9;
 pub const SSL: u64 = 1 << 11;
-/// Status flags tell about transactions.
+/// Status flags show whether a transaction is open.
 pub const TRANSACTIONS: u64 = 1 << 13;
 /// Passwords are hashed.
 pub const SECURE_CONNECTION: u64 = 1 << 15;

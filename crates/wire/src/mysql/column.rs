@@ -1,4 +1,4 @@
-//! What a column is ("Protocol::ColumnDefinition41").
+//! Descriptions of columns ("Protocol::ColumnDefinition41").
 
 use crate::Result;
 use crate::reader::Reader;
@@ -36,7 +36,7 @@ pub mod kind {
 const BINARY: u16 = 63;
 const UNSIGNED_FLAG: u16 = 32;
 
-/// What decodes a column's values; keep it with a prepared statement.
+/// The type by which a column's values are decoded; keep it with a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnType {
     pub kind: u8,

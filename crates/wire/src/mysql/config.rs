@@ -1,4 +1,4 @@
-//! Who connects, and how.
+//! The settings of a connection: user, database, encryption.
 
 use crate::{Limits, Secret};
 
@@ -7,7 +7,7 @@ pub enum Encryption {
     /// Never.
     #[default]
     Off,
-    /// If the server has it.
+    /// TLS is used if the server has it.
     Prefer,
     Require,
 }
@@ -32,18 +32,18 @@ pub enum Identity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Feature {
     Avoid,
-    /// Where the server has it.
+    /// The feature is used where the server has it.
     #[default]
     Use,
 }
 
-/// Where the public key comes from that `caching_sha2_password` needs on a network without TLS.
+/// The source of the public key that `caching_sha2_password` needs on a network without TLS.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PublicKey {
-    /// From nowhere: give up, as the stock clients do.
+    /// There is none: give up, as the stock clients do.
     #[default]
     Refuse,
-    /// From the server. Anybody in between can send his own.
+    /// The server sends it. Anyone in between can send another.
     Request,
     /// The server's key in PEM, known beforehand.
     Known(String),

@@ -4,7 +4,7 @@ use crate::{Limits, Result, WireError};
 
 use super::packet::{HEADER_BYTES, MAX_PAYLOAD};
 
-/// What tells rows from their end before a payload is read.
+/// The head of a payload, by which rows are recognised before they are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     /// The first packet's length.
@@ -13,9 +13,9 @@ pub(super) struct Head {
     pub(super) first: Option<u8>,
 }
 
-/// What to do with a payload.
+/// The treatment of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Treatment {
     Skip,
     Keep,
 }
@@ -26,15 +26,15 @@ pub(super) struct Payload<'a> {
     pub(super) sequence: u8,
 }
 
-/// Where the stream is.
+/// The position in the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// In front of a payload.
+enum Position {
+    /// The next byte begins a payload.
     Border,
-    /// In a packet of a payload, with so many bytes to come.
-    Inside { verdict: Verdict, left: usize, last: bool },
-    /// Between two packets of one payload.
-    Between { verdict: Verdict },
+    /// The next byte is in a packet of a payload, with `left` bytes to come.
+    Inside { treatment: Treatment, left: usize, last: bool },
+    /// The next byte begins a further packet of the same payload.
+    Between { treatment: Treatment },
 }
 
 /// Cuts a scanner's stream into payloads.
@@ -42,7 +42,7 @@ enum Place {
 pub(super) struct Framer {
     message_bytes: u32,
     retained_bytes: u32,
-    place: Place,
+    position: Position,
     /// Torn by the end of the input, or without the payload's first byte yet.
     header: [u8; HEADER_BYTES],
     header_len: usize,
@@ -64,7 +64,7 @@ impl Framer {
         Self {
             message_bytes,
             retained_bytes: limits.retained_bytes,
-            place: Place::Border,
+            position: Position::Border,
             header: [0; HEADER_BYTES],
             header_len: 0,
             announced: 0,
@@ -83,7 +83,7 @@ impl Framer {
     pub(super) fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-        judge: impl FnMut(Head) -> Result<Verdict>,
+        judge: impl FnMut(Head) -> Result<Treatment>,
     ) -> Result<Option<Payload<'a>>> {
         if self.delivered {
             self.release();
@@ -108,11 +108,11 @@ impl Framer {
     fn locate<'i>(
         &mut self,
         input: &mut &'i [u8],
-        mut judge: impl FnMut(Head) -> Result<Verdict>,
+        mut judge: impl FnMut(Head) -> Result<Treatment>,
     ) -> Result<Option<Located<'i>>> {
         loop {
-            match self.place {
-                Place::Border => {
+            match self.position {
+                Position::Border => {
                     if !self.fill_header(input) {
                         return Ok(None);
                     }
@@ -123,42 +123,42 @@ impl Framer {
                     let first = if length > 0 { input.first().copied() } else { None };
                     self.announced = 0;
                     self.open()?;
-                    let verdict = judge(Head { length, first })?;
+                    let treatment = judge(Head { length, first })?;
                     let last = length < MAX_PAYLOAD;
                     match input.split_at_checked(length) {
-                        Some((bytes, rest)) if last && verdict == Verdict::Keep => {
+                        Some((bytes, rest)) if last && treatment == Treatment::Keep => {
                             *input = rest;
                             return Ok(Some(Located::Input(bytes)));
                         }
-                        _ => self.place = Place::Inside { verdict, left: length, last },
+                        _ => self.position = Position::Inside { treatment, left: length, last },
                     }
                 }
-                Place::Between { verdict } => {
+                Position::Between { treatment } => {
                     if !self.fill_header(input) {
                         return Ok(None);
                     }
                     let length = self.length();
                     self.open()?;
-                    self.place = Place::Inside { verdict, left: length, last: length < MAX_PAYLOAD };
+                    self.position = Position::Inside { treatment, left: length, last: length < MAX_PAYLOAD };
                 }
-                Place::Inside { verdict, left, last } => {
+                Position::Inside { treatment, left, last } => {
                     let (now, rest) = input.split_at(input.len().min(left));
                     *input = rest;
-                    if verdict == Verdict::Keep {
+                    if treatment == Treatment::Keep {
                         // Memory grows with received bytes, never with an announced length.
                         self.partial.extend_from_slice(now);
                     }
                     let left = left - now.len();
                     if left > 0 {
-                        self.place = Place::Inside { verdict, left, last };
+                        self.position = Position::Inside { treatment, left, last };
                         return Ok(None);
                     }
                     if !last {
-                        self.place = Place::Between { verdict };
+                        self.position = Position::Between { treatment };
                         continue;
                     }
-                    self.place = Place::Border;
-                    if verdict == Verdict::Keep {
+                    self.position = Position::Border;
+                    if treatment == Treatment::Keep {
                         self.delivered = true;
                         return Ok(Some(Located::Partial));
                     }

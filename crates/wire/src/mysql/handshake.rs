@@ -1,11 +1,11 @@
-//! From a fresh connection to the first command ("Connection Phase").
+//! The connection phase: everything before the first command ("Connection Phase").
 
 use crate::reader::Reader;
 use crate::{Result, Security, WireError};
 
 use super::auth::{self, Channel, FullProof, Plugin};
 use super::config::{Config, Encryption, Feature, Identity, Medium};
-use super::framer::{Framer, Verdict};
+use super::framer::{Framer, Treatment};
 use super::greeting::Greeting;
 use super::session::Session;
 use super::{ErrorPacket, OkPacket, capability, packet};
@@ -112,7 +112,7 @@ impl Handshake {
                 return Err(WireError::Misuse("the handshake does not wait for bytes now"));
             }
             let before = input.len();
-            let payload = match self.framer.next(&mut input, |_| Ok(Verdict::Keep))? {
+            let payload = match self.framer.next(&mut input, |_| Ok(Treatment::Keep))? {
                 None => None,
                 Some(payload) => {
                     self.sequence = payload.sequence.wrapping_add(1);

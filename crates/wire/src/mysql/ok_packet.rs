@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::reader::Reader;
 
-/// The session's state as every reply tells it ("SERVER_STATUS_flags_enum").
+/// The session's state as every reply reports it ("SERVER_STATUS_flags_enum").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerStatus(pub u16);
 
@@ -35,7 +35,7 @@ pub struct OkPacket {
     /// First generated key.
     pub last_insert_id: u64,
     pub status: ServerStatus,
-    /// As `SHOW WARNINGS` would list.
+    /// Number of warnings that `SHOW WARNINGS` would list.
     pub warnings: u16,
 }
 

@@ -20,16 +20,16 @@ impl<'a> Encoded<'a> {
     /// The server converts to the column's type, so the value's type is enough.
     #[inline]
     pub(crate) fn new(value: Value<'a>) -> Self {
-        let fixed = |kind, bytes: &[u8]| Self { kind, payload: Payload::Fixed(Inline::new(bytes)) };
-        match value {
-            Value::Null => Self { kind: kind::NULL, payload: Payload::Null },
-            Value::Bool(value) => fixed(kind::TINY, &[u8::from(value)]),
-            Value::Int(value) => fixed(kind::LONGLONG, &value.to_le_bytes()),
-            Value::Unsigned(value) => fixed(kind::LONGLONG, &value.to_le_bytes()),
-            Value::Float(value) => fixed(kind::DOUBLE, &value.to_le_bytes()),
-            Value::Text(text) => Self { kind: kind::VAR_STRING, payload: Payload::Bytes(text.as_bytes()) },
-            Value::Bytes(bytes) => Self { kind: kind::BLOB, payload: Payload::Bytes(bytes) },
-        }
+        let (kind, inline) = match value {
+            Value::Null => return Self { kind: kind::NULL, payload: Payload::Null },
+            Value::Text(text) => return Self { kind: kind::VAR_STRING, payload: Payload::Bytes(text.as_bytes()) },
+            Value::Bytes(bytes) => return Self { kind: kind::BLOB, payload: Payload::Bytes(bytes) },
+            Value::Bool(value) => (kind::TINY, Inline::new(&[u8::from(value)])),
+            Value::Int(value) => (kind::LONGLONG, Inline::new(&value.to_le_bytes())),
+            Value::Unsigned(value) => (kind::LONGLONG, Inline::new(&value.to_le_bytes())),
+            Value::Float(value) => (kind::DOUBLE, Inline::new(&value.to_le_bytes())),
+        };
+        Self { kind, payload: Payload::Fixed(inline) }
     }
 
     /// The second byte of the type: the sign.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::reader::Reader;
 use crate::{Result, WireError};
 
-use super::framer::{Head, Payload, Verdict};
+use super::framer::{Head, Payload, Treatment};
 use super::packet::MAX_PAYLOAD;
 use super::scanner::{Command, Event, Prepared, Reply, Rows};
 use super::{BinaryRow, Column, ErrorPacket, OkPacket, TextRow, capability};
@@ -35,7 +35,7 @@ enum Phase {
     PreparedColumnsEof,
 }
 
-/// What a payload is, by its first byte and the phase.
+/// The kind of a payload, by its first byte and the phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Unsolicited,
@@ -48,10 +48,10 @@ enum Kind {
     RowsEnd,
 }
 
-/// Which payloads may be skipped.
+/// The payloads that must be read; others may be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interest {
-    /// None but rows that nobody asked for.
+    /// All but rows that no one asked for.
     Events,
     /// All that do not end a result.
     Outcome,
@@ -106,7 +106,7 @@ impl State {
 
     /// Classifies the payload that begins here and moves to the next phase. Called once per payload.
     #[inline]
-    pub(super) fn judge(&mut self, head: Head, interest: Interest) -> Result<Verdict> {
+    pub(super) fn judge(&mut self, head: Head, interest: Interest) -> Result<Treatment> {
         if self.phase == Phase::Idle {
             self.begin(head)?;
         }
@@ -135,7 +135,7 @@ impl State {
             Kind::Column | Kind::Parameter | Kind::ColumnsEnd => interest == Interest::Outcome && !self.is_idle(),
             _ => false,
         };
-        Ok(if unread { Verdict::Skip } else { Verdict::Keep })
+        Ok(if unread { Treatment::Skip } else { Treatment::Keep })
     }
 
     fn begin(&mut self, head: Head) -> Result<()> {

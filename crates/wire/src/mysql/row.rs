@@ -1,4 +1,4 @@
-//! Rows, decoded only when somebody asks.
+//! Rows, decoded only on request.
 
 use crate::reader::Reader;
 use crate::{Result, Value, WireError};

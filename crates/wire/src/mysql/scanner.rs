@@ -18,7 +18,7 @@ pub enum Command {
     Simple,
 }
 
-/// What to do with rows in [`Scanner::next`].
+/// The treatment of rows in [`Scanner::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
     /// Count them and skip their bytes.
@@ -35,9 +35,10 @@ pub enum Event<'a> {
     Prepared(Prepared),
     /// A parameter of the statement being prepared.
     Parameter(Column<'a>),
-    /// A result begins, with so many columns.
+    /// A result begins, with this many columns.
     Columns(u64),
-    /// Of the result or of the statement being prepared. MariaDB omits unchanged ones of a prepared statement.
+    /// A column of the result, or of the statement being prepared. MariaDB omits unchanged ones of a prepared
+    /// statement.
     Column(Column<'a>),
     /// The columns (or parameters) are complete; only from servers without [`DEPRECATE_EOF`](super::capability::DEPRECATE_EOF).
     ColumnsEnd,
@@ -72,15 +73,15 @@ pub struct Reply {
     pub results: u32,
     /// The last generated key.
     pub last_insert_id: u64,
-    /// After an error as before it, since errors do not tell.
+    /// The session's state; an error leaves it as it was, since errors do not report it.
     pub status: ServerStatus,
     /// Warnings of the last result.
     pub warnings: u16,
-    /// Of `COM_STMT_PREPARE`.
+    /// The answer to `COM_STMT_PREPARE`.
     pub prepared: Option<Prepared>,
 }
 
-/// What [`Scanner::scan_to_end`] found.
+/// The outcome of [`Scanner::scan_to_end`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScanOutcome {
     /// All bytes are used up and the reply goes on.

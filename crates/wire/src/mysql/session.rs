@@ -1,4 +1,4 @@
-//! What the handshake leaves behind.
+//! A session as the handshake leaves it.
 
 use crate::{Limits, Security};
 
@@ -13,10 +13,10 @@ pub enum Flavor {
 /// A connection that is ready for its first command.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// Without MariaDB's prefix.
+    /// The server's version without MariaDB's prefix.
     pub version: String,
     pub flavor: Flavor,
-    /// For `KILL QUERY`, this protocol's way to cancel.
+    /// The thread that `KILL QUERY` names, this protocol's way to cancel.
     pub thread_id: u32,
     pub capabilities: u64,
     pub status: ServerStatus,

@@ -118,7 +118,7 @@ impl Authenticator {
             }
         }
         if plus && security == Security::Plain {
-            // A server without TLS does not offer this: somebody removed TLS from the connection.
+            // A server without TLS does not offer this: someone has removed TLS from the connection.
             return Err(WireError::Authentication("the server offers channel binding without TLS".into()));
         }
         let can_bind = self.end_point.is_some() && self.binding_mode != ChannelBinding::Disable;
@@ -132,7 +132,7 @@ impl Authenticator {
             _ if !plain => {
                 return Err(WireError::UnsupportedAuthentication(format!("SASL {}", names.join(", "))));
             }
-            // "I could, but you do not offer it": a server that did offer it notices that somebody removed the offer.
+            // "I could, but you do not offer it": a server that did offer it notices that someone has removed the offer.
             _ if can_bind => (SCRAM_SHA_256, Binding::Unrequested, Authentication::Scram),
             _ => (SCRAM_SHA_256, Binding::Unsupported, Authentication::Scram),
         };
@@ -178,7 +178,7 @@ fn method_name(kind: u32) -> String {
 mod tests {
     use super::*;
 
-    /// As the test of libpq's protocol crate for Rust has it, `postgres-protocol` 0.6.
+    /// The expected answer is that of a test in `postgres-protocol` 0.6, libpq's protocol crate for Rust.
     #[test]
     fn an_md5_answer_is_that_of_the_published_example() {
         assert_eq!(md5_hash(b"md5_user", b"password", [0x2a, 0x3d, 0x8f, 0xe0]), "md562af4dd09bbb41884907a838a3233294");

@@ -6,14 +6,14 @@ use crate::{Result, WireError};
 /// A piece of the copied data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// What follows is an archive.
+    /// An archive follows.
     Archive {
         /// File name, such as `base.tar.zst`.
         name: &'a [u8],
-        /// On the server; empty for the data folder.
+        /// The tablespace's folder on the server; empty for the data folder.
         tablespace: &'a [u8],
     },
-    /// What follows is the backup's manifest.
+    /// The backup's manifest follows.
     Manifest,
     /// Bytes of the archive or the manifest.
     Data(&'a [u8]),
@@ -45,16 +45,15 @@ impl<'a> Message<'a> {
 pub struct Options {
     /// The server's codec with its options, such as `("zstd", "level=3,workers=2")`.
     pub compression: Option<(&'static str, String)>,
-    /// From 32 to 1048576 kB/s.
+    /// The largest rate, 32 to 1048576 kB/s.
     pub max_rate_kb_s: Option<u32>,
 }
 
 impl Options {
     /// A complete backup with its WAL and a manifest, after an immediate checkpoint, as `pg_basebackup` asks for it.
     pub fn command(&self, label: &str) -> String {
-        let quote = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let mut words = vec![
-            format!("LABEL {}", quote(label)),
+            format!("LABEL {}", quote_string(label)),
             "PROGRESS".to_owned(),
             "CHECKPOINT 'fast'".to_owned(),
             "WAL".to_owned(),
@@ -62,12 +61,16 @@ impl Options {
             "TARGET 'client'".to_owned(),
         ];
         if let Some((codec, detail)) = &self.compression {
-            words.push(format!("COMPRESSION {}", quote(codec)));
-            words.push(format!("COMPRESSION_DETAIL {}", quote(detail)));
+            words.push(format!("COMPRESSION {}", quote_string(codec)));
+            words.push(format!("COMPRESSION_DETAIL {}", quote_string(detail)));
         }
         words.extend(self.max_rate_kb_s.map(|rate| format!("MAX_RATE {rate}")));
         format!("BASE_BACKUP ({})", words.join(", "))
     }
+}
+
+fn quote_string(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 #[cfg(test)]

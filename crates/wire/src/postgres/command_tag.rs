@@ -1,4 +1,4 @@
-//! What `CommandComplete` says was done.
+//! Reads from `CommandComplete` what was done.
 
 use crate::{Result, WireError};
 
@@ -45,12 +45,16 @@ mod tests {
 
     #[test]
     fn counts_are_the_last_word() {
-        let rows = |tag: &[u8]| CommandTag::parse(tag).unwrap().rows();
+        fn rows(tag: &[u8]) -> u64 {
+            CommandTag::parse(tag).unwrap().rows()
+        }
         assert_eq!(rows(b"SELECT 3\0"), 3);
         assert_eq!(rows(b"INSERT 0 120\0"), 120);
         assert_eq!(rows(b"BEGIN\0"), 0);
         assert_eq!(rows(b"8\0"), 0);
-        let changed = |tag: &[u8]| CommandTag::parse(tag).unwrap().changed();
+        fn changed(tag: &[u8]) -> u64 {
+            CommandTag::parse(tag).unwrap().changed()
+        }
         assert_eq!((changed(b"SELECT 3\0"), changed(b"FETCH 3\0"), changed(b"COMMIT\0")), (0, 0, 0));
         assert_eq!((changed(b"INSERT 0 120\0"), changed(b"UPDATE 2\0"), changed(b"DELETE 1\0")), (120, 2, 1));
         assert_eq!(rows(b"COPY 99999999999999999999999\0"), u64::MAX);

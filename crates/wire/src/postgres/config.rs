@@ -1,4 +1,4 @@
-//! Who connects, and how.
+//! The settings of a connection: user, database, encryption.
 
 use super::ScramCache;
 use crate::{Limits, Secret};
@@ -24,7 +24,7 @@ pub enum Encryption {
 pub enum ChannelBinding {
     /// Do not, even where it is possible.
     Disable,
-    /// Where both sides can.
+    /// Channel binding is used where both sides can.
     #[default]
     Prefer,
     Require,
@@ -35,7 +35,7 @@ pub struct Config {
     pub user: String,
     /// Default: the role's name.
     pub database: Option<String>,
-    /// If the server asks for one.
+    /// The password, needed if the server asks for one.
     pub password: Option<Secret>,
     /// Further run-time parameters such as `application_name` or `options`.
     pub parameters: Vec<(String, String)>,

@@ -5,10 +5,10 @@ use std::fmt;
 use crate::reader::Reader;
 use crate::{Result, SqlState};
 
-/// What is made use of. Broken UTF-8 (possible before the client's encoding is agreed on) is replaced.
+/// The fields that are used. Broken UTF-8 (possible before the client's encoding is agreed on) is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorFields {
-    /// As the server words it (`S`), maybe translated.
+    /// The severity as the server words it (`S`), maybe translated.
     pub severity: String,
     /// The SQLSTATE (`C`).
     pub code: SqlState,
@@ -16,7 +16,7 @@ pub struct ErrorFields {
     pub message: String,
     /// More about it (`D`).
     pub detail: Option<String>,
-    /// What to do about it (`H`).
+    /// The server's advice (`H`).
     pub hint: Option<String>,
     /// The function of the server's source that reported it (`R`): never translated, unlike the message.
     pub routine: Option<String>,

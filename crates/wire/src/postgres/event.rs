@@ -1,15 +1,15 @@
-//! What a server can say outside the handshake.
+//! The messages of a server outside the handshake.
 
 use crate::{Result, WireError};
 
 use super::{CommandTag, ErrorFields, Fields, ParameterTypes, Row};
 
-/// As of `ReadyForQuery` (55.7).
+/// The status in `ReadyForQuery` (55.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
     Idle,
     InTransaction,
-    /// In a failed transaction, which only takes its end.
+    /// The transaction has failed, and only takes its end.
     Failed,
 }
 
@@ -40,8 +40,8 @@ pub enum Event<'a> {
     EmptyQuery,
     /// The server waits for the data of `COPY … FROM STDIN`.
     CopyIn,
-    /// Only if [`Rows::Keep`](super::Rows::Keep) is set.
+    /// A piece of `COPY … TO STDOUT`; only if [`Rows::Keep`](super::Rows::Keep) is set.
     CopyData(&'a [u8]),
-    /// What nothing is made of: notices, notifications, parameters, and what only says that a step was done.
+    /// Messages that are not used: notices, notifications, parameters, and those that only say that a step was done.
     Other,
 }

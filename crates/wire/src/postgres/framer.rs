@@ -6,12 +6,12 @@ use super::Rows;
 
 const HEADER_BYTES: usize = 5;
 
-/// Which messages may be skipped by their header.
+/// The messages that must be read; others may be skipped by their header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interest {
-    /// All but rows that nobody asked for.
+    /// All but rows that no one asked for.
     Events,
-    /// Only what a [`Reply`](super::Reply) is made of.
+    /// The messages of which a [`Reply`](super::Reply) is made, and no others.
     Outcome,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Frame<'a> {
     pub(super) body: &'a [u8],
 }
 
-enum Place<'i> {
+enum Located<'i> {
     Input { tag: u8, body: &'i [u8] },
     Partial,
 }
@@ -60,8 +60,8 @@ impl Framer {
         }
         Ok(match self.locate(input, interest)? {
             None => None,
-            Some(Place::Input { tag, body }) => Some(Frame { tag, body }),
-            Some(Place::Partial) => {
+            Some(Located::Input { tag, body }) => Some(Frame { tag, body }),
+            Some(Located::Partial) => {
                 let (&tag, body) = (&self.partial[0], &self.partial[HEADER_BYTES..]);
                 Some(Frame { tag, body })
             }
@@ -76,7 +76,7 @@ impl Framer {
     }
 
     #[inline]
-    fn locate<'i>(&mut self, input: &mut &'i [u8], interest: Interest) -> Result<Option<Place<'i>>> {
+    fn locate<'i>(&mut self, input: &mut &'i [u8], interest: Interest) -> Result<Option<Located<'i>>> {
         loop {
             if self.skip > 0 {
                 let now = input.len().min(self.skip);
@@ -88,7 +88,7 @@ impl Framer {
             }
             if !self.partial.is_empty() {
                 match self.resume(input, interest)? {
-                    Resumed::Whole => return Ok(Some(Place::Partial)),
+                    Resumed::Whole => return Ok(Some(Located::Partial)),
                     Resumed::Torn => return Ok(None),
                     Resumed::Skipped => continue,
                 }
@@ -109,7 +109,7 @@ impl Framer {
                 return Ok(None);
             };
             *input = rest;
-            return Ok(Some(Place::Input { tag, body }));
+            return Ok(Some(Located::Input { tag, body }));
         }
     }
 

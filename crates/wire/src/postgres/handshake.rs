@@ -6,7 +6,7 @@ use super::config::{Config, Encryption};
 use super::session::Session;
 use super::{ErrorFields, TransactionStatus, frontend};
 
-/// What the caller does next. First of all it sends what was appended to `out`.
+/// The caller's next step. First of all it sends what was appended to `out`.
 #[derive(Debug)]
 pub enum Progress {
     Receive,
@@ -209,7 +209,7 @@ impl Handshake {
             (b'K', State::Starting) => {
                 let mut reader = Reader::new(body);
                 self.session.process_id = reader.u32_be()?;
-                // And a key that lets whoever knows it cancel commands.
+                // A key follows, by which its owner can cancel commands.
             }
             (b'Z', State::Starting) => {
                 TransactionStatus::parse(body)?;

@@ -1,4 +1,4 @@
-//! Rows and descriptions, decoded only when somebody asks.
+//! Rows and descriptions, decoded only on request.
 
 use crate::reader::Reader;
 use crate::{Result, WireError};

@@ -5,7 +5,7 @@ use crate::{Limits, Result, WireError};
 use super::framer::{Frame, Framer, Interest};
 use super::{CommandTag, ErrorFields, Event, Fields, ParameterTypes, Row, TransactionStatus};
 
-/// What to do with rows and the data of `COPY … TO STDOUT` in [`Scanner::next`].
+/// The treatment of rows, and of the data of `COPY … TO STDOUT`, in [`Scanner::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rows {
     /// Count them and skip their bytes.
@@ -24,11 +24,11 @@ pub struct Reply {
     pub changed: u64,
     /// Completed commands; in a failed pipeline those before the failure.
     pub commands: u32,
-    /// Where the session stands now.
+    /// The session's state at the end of the reply.
     pub status: TransactionStatus,
 }
 
-/// What [`Scanner::scan_to_ready`] found.
+/// The outcome of [`Scanner::scan_to_ready`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScanOutcome {
     /// All bytes are used up and the reply goes on.
@@ -55,7 +55,7 @@ pub enum ScanOutcome {
 #[derive(Debug)]
 pub struct Scanner {
     framer: Framer,
-    tally: Tally,
+    counts: ReplyCounts,
     error: Option<Box<ErrorFields>>,
     /// The reply is over; the next message begins another one.
     ended: bool,
@@ -63,8 +63,8 @@ pub struct Scanner {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    /// Without those that the framer skipped.
+struct ReplyCounts {
+    /// Number of rows, without those that the framer skipped.
     rows: u64,
     affected: u64,
     changed: u64,
@@ -73,7 +73,7 @@ struct Tally {
 
 impl Scanner {
     pub fn new(limits: Limits) -> Self {
-        Self { framer: Framer::new(limits), tally: Tally::default(), error: None, ended: false, broken: None }
+        Self { framer: Framer::new(limits), counts: ReplyCounts::default(), error: None, ended: false, broken: None }
     }
 
     /// Whether [`next`](Self::next) reports rows, from the next message on.
@@ -81,9 +81,9 @@ impl Scanner {
         self.framer.rows = rows;
     }
 
-    /// Of the current reply so far, or the one that just ended; skipped ones count.
+    /// Number of rows of the current reply so far, or of the one that just ended; skipped ones count.
     pub fn rows_seen(&self) -> u64 {
-        self.framer.rows_skipped + self.tally.rows
+        self.framer.rows_skipped + self.counts.rows
     }
 
     pub fn memory_bytes(&self) -> usize {
@@ -101,8 +101,8 @@ impl Scanner {
         };
         match &event {
             Ok(Event::Ready(_)) => self.ended = true,
-            Ok(Event::Done(tag)) => self.tally.command(*tag),
-            Ok(Event::Row(_)) => self.tally.rows += 1,
+            Ok(Event::Done(tag)) => self.counts.command(*tag),
+            Ok(Event::Row(_)) => self.counts.rows += 1,
             Ok(_) => {}
             Err(error) => self.broken = Some(error.clone()),
         }
@@ -128,8 +128,8 @@ impl Scanner {
         while let Some(frame) = self.framer.next(&mut input, Interest::Outcome)? {
             let consumed = bytes.len() - input.len();
             match frame.tag {
-                b'C' => self.tally.command(CommandTag::parse(frame.body)?),
-                b'I' => self.tally.commands = self.tally.commands.saturating_add(1),
+                b'C' => self.counts.command(CommandTag::parse(frame.body)?),
+                b'I' => self.counts.commands = self.counts.commands.saturating_add(1),
                 b'E' => {
                     let error = ErrorFields::parse(frame.body)?;
                     if error.ends_connection() {
@@ -145,7 +145,7 @@ impl Scanner {
                     return Ok(ScanOutcome::CopyIn { consumed });
                 }
                 // Torn while rows were kept.
-                b'D' => self.tally.rows += 1,
+                b'D' => self.counts.rows += 1,
                 _ => {}
             }
         }
@@ -158,7 +158,7 @@ impl Scanner {
             return Err(error.clone());
         }
         if std::mem::take(&mut self.ended) {
-            self.tally = Tally::default();
+            self.counts = ReplyCounts::default();
             self.framer.rows_skipped = 0;
             self.error = None;
         }
@@ -167,7 +167,7 @@ impl Scanner {
 
     fn finish(&mut self, status: TransactionStatus, consumed: usize) -> ScanOutcome {
         let rows = self.rows_seen();
-        let Tally { affected, changed, commands, .. } = self.tally;
+        let ReplyCounts { affected, changed, commands, .. } = self.counts;
         self.ended = true;
         let reply = Reply { rows, affected, changed, commands, status };
         match self.error.take() {
@@ -177,7 +177,7 @@ impl Scanner {
     }
 }
 
-impl Tally {
+impl ReplyCounts {
     fn command(&mut self, tag: CommandTag<'_>) {
         self.commands = self.commands.saturating_add(1);
         self.affected = self.affected.saturating_add(tag.rows());

@@ -80,7 +80,7 @@ pub(super) enum Binding {
     Unsupported,
     /// The client could, but the server does not offer it.
     Unrequested,
-    /// By this hash of the server's certificate.
+    /// The exchange is tied to this hash of the server's certificate.
     EndPoint(Vec<u8>),
 }
 
@@ -276,14 +276,13 @@ mod tests {
 
     #[test]
     fn what_is_malformed_is_refused() {
-        let nonce = |started: &Started| started.nonce.clone();
-        let prove = |message: &dyn Fn(&str) -> String| {
+        fn prove(message: impl Fn(&str) -> String) -> Result<()> {
             let started = Started::new(Binding::Unsupported).unwrap();
-            let text = message(&nonce(&started));
+            let text = message(&started.nonce);
             started.prove("u", &Secret::new("p"), &ScramCache::default(), text.as_bytes()).map(|_| ())
-        };
-        assert_eq!(prove(&|nonce| format!("r={nonce}x,s=AAAA,i=1")), Ok(()));
-        assert_eq!(prove(&|nonce| format!("r={nonce}x,s=AAAA,i=200000")), Ok(()));
+        }
+        assert_eq!(prove(|nonce| format!("r={nonce}x,s=AAAA,i=1")), Ok(()));
+        assert_eq!(prove(|nonce| format!("r={nonce}x,s=AAAA,i=200000")), Ok(()));
         for wrong in [
             "",
             "r=x,s=AAAA,i=1",
@@ -296,7 +295,7 @@ mod tests {
             "r=NONCEx,s=AAAA",
             "m=x,r=NONCEx,s=AAAA,i=1",
         ] {
-            assert!(prove(&|nonce| wrong.replace("NONCE", nonce)).is_err(), "{wrong}");
+            assert!(prove(|nonce| wrong.replace("NONCE", nonce)).is_err(), "{wrong}");
         }
         let proved = Proved { server_signature: [0; 32] };
         assert_eq!(proved.verify(format!("v={}", STANDARD.encode([0; 32])).as_bytes()), Ok(()));

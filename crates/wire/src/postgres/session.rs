@@ -1,4 +1,4 @@
-//! What the handshake leaves behind.
+//! A session as the handshake leaves it.
 
 use crate::{Limits, Security};
 
@@ -6,7 +6,7 @@ use super::Scanner;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all (`trust`), or by means outside the protocol (`peer`, `ident`, `cert`).
+    /// The user did not authenticate (`trust`), or did by means outside the protocol (`peer`, `ident`, `cert`).
     None,
     Cleartext,
     Md5,

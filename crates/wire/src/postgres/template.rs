@@ -9,7 +9,7 @@ use super::{frontend, oid};
 pub enum Statement<'a> {
     /// A statement prepared under this name before (`pgbench -M prepared`).
     Prepared(&'a str),
-    /// This text, parsed anew in every request (`pgbench -M extended`).
+    /// This text, parsed again in every request (`pgbench -M extended`).
     Unprepared(&'a str),
 }
 
@@ -24,7 +24,7 @@ pub enum DescribePortal {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ending {
-    /// With `Sync`: one `ReadyForQuery` for each request.
+    /// Each request ends with `Sync`, so that it gets its own `ReadyForQuery`.
     #[default]
     Sync,
     /// The caller appends [`frontend::sync`] when wanted.
@@ -52,10 +52,10 @@ pub struct Template {
     fixed: Vec<u8>,
 }
 
-/// Of a parameter, before its value.
+/// Bytes of a parameter's length, which stands before its value.
 const LENGTH_BYTES: usize = 4;
 
-/// Where it ends.
+/// Writes the bytes, and returns the offset at which they end.
 #[inline]
 fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> usize {
     out[at..at + N].copy_from_slice(&bytes);

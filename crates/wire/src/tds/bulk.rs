@@ -51,9 +51,9 @@ impl Bulk {
             return Err(WireError::ParameterCount { expected: self.columns.len(), given: values.len() });
         }
         self.payload.push(0xd1);
-        for (place, (column, value)) in self.columns.iter().zip(values).enumerate() {
-            let misfit = || WireError::NoBinaryForm { column: place, type_id: column.info.id.into() };
-            write_cell(column, *value, &mut self.payload).ok_or_else(misfit)?;
+        for (index, (column, value)) in self.columns.iter().zip(values).enumerate() {
+            write_cell(column, *value, &mut self.payload)
+                .ok_or_else(|| WireError::NoBinaryForm { column: index, type_id: column.info.id.into() })?;
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ fn write_cell(column: &Column, value: Value<'_>, out: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// From here on not every whole number is a float.
+/// The first whole number, of those whose successor is no float: larger ones may not be exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn is_decimal(id: u8) -> bool {
@@ -144,7 +144,7 @@ fn write_decimal(units: i128, length_bytes: u32, out: &mut Vec<u8>) -> Option<()
     Some(())
 }
 
-/// Of the form `2026-01-31 12:34:56`: units of a second since midnight, and days since 0001-01-01.
+/// Writes a time of the form `2026-01-31 12:34:56`: units of a second since midnight, and days since 0001-01-01.
 fn write_moment(text: &str, scale: u8, out: &mut Vec<u8>) -> Option<()> {
     let numbers: Vec<u64> = text.split(['-', ' ', ':']).map(str::parse).collect::<std::result::Result<_, _>>().ok()?;
     let &[year @ 1..=9999, month @ 1..=12, day @ 1..=31, hour @ 0..=23, minute @ 0..=59, second @ 0..=59] =
@@ -198,7 +198,7 @@ mod tests {
     use crate::tds::{Scan, Scanner, Sink, TypeInfo};
 
     fn column(name: &str, id: u8, length_bytes: u32) -> Column {
-        let info = TypeInfo { length_bytes, collation: [9, 4, 0xd0, 0, 0x34], ..TypeInfo::of(id) };
+        let info = TypeInfo { length_bytes, collation: [9, 4, 0xd0, 0, 0x34], ..TypeInfo::new(id) };
         Column { name: name.to_owned(), info, flags: 9 }
     }
 
@@ -225,11 +225,11 @@ mod tests {
         let mut rows = Rows::default();
         let mut scanner = Scanner::new(crate::Limits::default(), 512, [0; 5]);
         assert_eq!(scanner.scan(&out, &mut rows).unwrap(), Scan::Ready { consumed: out.len() });
-        let told = |cell: Option<String>| cell.unwrap_or_else(|| "NULL".to_owned());
-        rows.0.into_iter().map(|row| row.into_iter().map(told).collect::<Vec<_>>().join(" ")).collect()
+        let text = |cell: Option<String>| cell.unwrap_or_else(|| "NULL".to_owned());
+        rows.0.into_iter().map(|row| row.into_iter().map(text).collect::<Vec<_>>().join(" ")).collect()
     }
 
-    /// What a client copies has the form of what a server sends: our own scanner reads it back.
+    /// Our own scanner reads back what a client copies, since it has the form of what a server sends.
     #[test]
     fn rows_are_written_as_a_server_would_send_them() {
         let columns = vec![
@@ -252,16 +252,16 @@ mod tests {
 
     #[test]
     fn decimals_and_moments_are_read_back_as_they_were_written() {
-        let of = |id, length_bytes, digits, scale| {
-            let info = TypeInfo { length_bytes, digits, scale, ..TypeInfo::of(id) };
+        fn column(id: u8, length_bytes: u32, digits: u8, scale: u8) -> Column {
+            let info = TypeInfo { length_bytes, digits, scale, ..TypeInfo::new(id) };
             Column { name: "x".to_owned(), info, flags: 9 }
-        };
+        }
         let columns = vec![
-            of(kind::DECIMALN, 5, 5, 2),
-            of(kind::NUMERICN, 9, 12, 2),
-            of(kind::DECIMALN, 5, 4, 4),
-            of(kind::DATETIME2N, 0, 0, 6),
-            of(kind::DATETIME2N, 0, 0, 0),
+            column(kind::DECIMALN, 5, 5, 2),
+            column(kind::NUMERICN, 9, 12, 2),
+            column(kind::DECIMALN, 5, 4, 4),
+            column(kind::DATETIME2N, 0, 0, 6),
+            column(kind::DATETIME2N, 0, 0, 0),
         ];
         let mut bulk = Bulk::new(columns, 512).unwrap();
         let (first, last) = (Value::Text("0001-01-01 00:00:00"), Value::Text("9999-12-31 23:59:59"));
@@ -269,12 +269,12 @@ mod tests {
         bulk.row(&[Value::Float(1.1), Value::Int(-300_000), Value::Float(0.2899), leap, leap]).unwrap();
         bulk.row(&[Value::Float(-999.99), Value::Float(9_999_999_999.99), Value::Int(0), first, last]).unwrap();
         bulk.row(&[Value::Null, Value::Null, Value::Null, Value::Null, Value::Text("2026-03-01 00:00:00")]).unwrap();
-        let told = read_back(bulk, Vec::new());
-        assert_eq!(told[0], "1.10 -300000.00 0.2899 2024-02-29 12:34:56.000000 2024-02-29 12:34:56");
-        assert_eq!(told[1], "-999.99 9999999999.99 0.0000 0001-01-01 00:00:00.000000 9999-12-31 23:59:59");
-        assert_eq!(told[2], "NULL NULL NULL NULL 2026-03-01 00:00:00");
+        let rows = read_back(bulk, Vec::new());
+        assert_eq!(rows[0], "1.10 -300000.00 0.2899 2024-02-29 12:34:56.000000 2024-02-29 12:34:56");
+        assert_eq!(rows[1], "-999.99 9999999999.99 0.0000 0001-01-01 00:00:00.000000 9999-12-31 23:59:59");
+        assert_eq!(rows[2], "NULL NULL NULL NULL 2026-03-01 00:00:00");
         for wrong in ["2026-13-01 00:00:00", "2026-01-01", "noon"] {
-            let mut bulk = Bulk::new(vec![of(kind::DATETIME2N, 0, 0, 6)], 512).unwrap();
+            let mut bulk = Bulk::new(vec![column(kind::DATETIME2N, 0, 0, 6)], 512).unwrap();
             assert!(bulk.row(&[Value::Text(wrong)]).is_err(), "{wrong}");
         }
     }

@@ -1,4 +1,4 @@
-//! Values of rows, decoded only when somebody asks.
+//! Values of rows, decoded only on request.
 
 use super::cursor::{Cursor, Parse, utf16, wrong};
 use super::types::{Raw, TypeInfo, kind, next_part};
@@ -44,7 +44,7 @@ impl Cell {
 /// "sql_variant": the type and its properties stand before the value.
 fn variant(bytes: &[u8]) -> Parse<Cell> {
     let mut cursor = Cursor::new(bytes);
-    let mut info = TypeInfo::of(cursor.u8()?);
+    let mut info = TypeInfo::new(cursor.u8()?);
     let count = cursor.u8()?.into();
     let properties = cursor.take(count)?;
     match (info.id, properties) {
@@ -58,7 +58,7 @@ fn variant(bytes: &[u8]) -> Parse<Cell> {
 
 fn decode(info: &TypeInfo, bytes: &[u8]) -> Parse<Cell> {
     Ok(match info.id {
-        kind::INT1 | kind::INT2 | kind::INT4 | kind::INT8 | kind::INTN | kind::BIT | kind::BITN => whole(bytes)?,
+        kind::INT1 | kind::INT2 | kind::INT4 | kind::INT8 | kind::INTN | kind::BIT | kind::BITN => whole_number(bytes)?,
         kind::FLT4 | kind::FLT8 | kind::FLTN => float(bytes)?,
         kind::MONEY | kind::MONEY4 | kind::MONEYN => money(bytes)?,
         kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => decimal(bytes, info.scale)?,
@@ -94,7 +94,7 @@ fn number(bytes: &[u8]) -> Parse<u64> {
     Ok(u64::from_le_bytes(wide))
 }
 
-fn whole(bytes: &[u8]) -> Parse<Cell> {
+fn whole_number(bytes: &[u8]) -> Parse<Cell> {
     let value = number(bytes)?;
     Ok(Cell::Int(match bytes.len() {
         // `tinyint` has no sign.
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     fn cell(id: u8, scale: u8, bytes: &[u8]) -> Cell {
-        decode(&TypeInfo { scale, ..TypeInfo::of(id) }, bytes).unwrap()
+        decode(&TypeInfo { scale, ..TypeInfo::new(id) }, bytes).unwrap()
     }
 
     fn text(id: u8, scale: u8, bytes: &[u8]) -> String {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(text(kind::BIGVARBINARY, 0, &[1, 0xab]), "0x01AB");
         let guid = [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
         assert_eq!(text(kind::GUID, 0, &guid), "00112233-4455-6677-8899-AABBCCDDEEFF");
-        assert!(decode(&TypeInfo::of(kind::INTN), &[1, 2, 3]).is_err());
+        assert!(decode(&TypeInfo::new(kind::INTN), &[1, 2, 3]).is_err());
     }
 
     #[test]

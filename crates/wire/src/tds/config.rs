@@ -1,8 +1,8 @@
-//! Who connects, and how.
+//! The settings of a connection: user, database, encryption.
 
 use crate::{Limits, Secret};
 
-/// What TLS encrypts. The login always is, unless nobody can listen and the server has no TLS.
+/// The part of a connection that TLS encrypts. The login always is, unless no one can listen and the server has no TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encryption {
     /// Unless the server wants more: `Encrypt=false` of Microsoft's clients.
@@ -16,7 +16,7 @@ pub enum Encryption {
 pub enum Medium {
     #[default]
     Network,
-    /// The loopback interface: nobody else can listen.
+    /// The loopback interface: no one else can listen.
     Local,
 }
 
@@ -30,9 +30,9 @@ pub struct Config {
     pub database: Option<String>,
     /// The server's name as the client knows it.
     pub server: String,
-    /// For the server's lists of sessions.
+    /// The client's host, for the server's lists of sessions.
     pub host: String,
-    /// For the server's lists of sessions.
+    /// The client's name, for the server's lists of sessions.
     pub application: String,
     pub encryption: Encryption,
     pub medium: Medium,

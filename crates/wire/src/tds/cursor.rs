@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         self.at == self.bytes.len()
     }
 
-    /// What has been passed since `start`.
+    /// The bytes that have been passed since `start`.
     pub(super) fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.at]
     }
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// "B_VARBYTE": a length in one byte, and so many bytes.
+    /// "B_VARBYTE": a length in one byte, and that many bytes.
     pub(super) fn short_bytes(&mut self) -> Parse<&'a [u8]> {
         let count = self.u8()?;
         self.take(count.into())

@@ -1,12 +1,12 @@
-//! From a fresh connection to a session.
+//! The handshake: everything from a fresh connection to a session.
 
 use crate::{Result, WireError};
 
-use super::prelogin::Stance;
+use super::prelogin::EncryptionOption;
 use super::scanner::Scan;
 use super::{Config, Encryption, Medium, Scanner, ServerMessage, Session, Sink, login, prelogin};
 
-/// What TLS is for, once both sides have agreed on it.
+/// The use of TLS, once both sides have agreed on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsScope {
     /// The login alone: after it both sides go on unencrypted.
@@ -14,7 +14,7 @@ pub enum TlsScope {
     Connection,
 }
 
-/// What to do after sending what was appended.
+/// The caller's next step, after sending what was appended.
 #[derive(Debug)]
 pub enum Progress {
     Receive,
@@ -38,7 +38,7 @@ enum State {
     Over,
 }
 
-/// From a fresh connection to a session.
+/// The handshake of one connection.
 #[derive(Debug)]
 pub struct Handshake {
     config: Config,
@@ -48,7 +48,7 @@ pub struct Handshake {
     refusal: Refusal,
 }
 
-/// What the server says during the login.
+/// The messages of the server during the login.
 #[derive(Debug, Default)]
 struct Refusal(Option<Box<ServerMessage>>);
 
@@ -70,14 +70,14 @@ impl Handshake {
     /// The client speaks first in this protocol.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         let stance = match self.config.encryption {
-            Encryption::LoginOnly => Stance::Off,
-            Encryption::Everything => Stance::On,
+            Encryption::LoginOnly => EncryptionOption::Off,
+            Encryption::Everything => EncryptionOption::On,
         };
         prelogin::write(stance, out);
         self.state = State::Prelogin(Vec::new());
     }
 
-    /// What a closed connection means at this point.
+    /// The meaning of a connection that is closed at this point.
     pub fn closed(&self) -> &'static str {
         match self.state {
             State::Begin | State::Prelogin(_) => "the server closed the connection before it had said anything",
@@ -94,7 +94,7 @@ impl Handshake {
             return Err(WireError::TooLarge { what: "a handshake", length_bytes, limit_bytes });
         }
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Prelogin(held) => self.receive_prelogin(held, received, out),
+            State::Prelogin(pending) => self.receive_prelogin(pending, received, out),
             State::Login => self.receive_login(received),
             State::Begin | State::Tls | State::Over => Err(WireError::Misuse("nothing is to be received now")),
         }
@@ -114,20 +114,22 @@ impl Handshake {
         Ok(Progress::Receive)
     }
 
-    fn receive_prelogin(&mut self, mut held: Vec<u8>, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
-        held.extend_from_slice(received);
-        let Some((payload, length)) = super::unwrap_tls(&held)? else {
-            self.state = State::Prelogin(held);
+    fn receive_prelogin(&mut self, mut pending: Vec<u8>, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+        pending.extend_from_slice(received);
+        let Some((payload, length)) = super::unwrap_tls(&pending)? else {
+            self.state = State::Prelogin(pending);
             return Ok(Progress::Receive);
         };
-        if length != held.len() {
+        if length != pending.len() {
             return Err(WireError::Protocol("it speaks before it was spoken to"));
         }
         let scope = match (self.config.encryption, prelogin::parse(payload)?) {
-            (_, Stance::On | Stance::Required) => TlsScope::Connection,
-            (Encryption::LoginOnly, Stance::Off) => TlsScope::Login,
-            (Encryption::Everything, Stance::Off | Stance::Unsupported) => return Err(WireError::TlsRefused),
-            (Encryption::LoginOnly, Stance::Unsupported) => {
+            (_, EncryptionOption::On | EncryptionOption::Required) => TlsScope::Connection,
+            (Encryption::LoginOnly, EncryptionOption::Off) => TlsScope::Login,
+            (Encryption::Everything, EncryptionOption::Off | EncryptionOption::Unsupported) => {
+                return Err(WireError::TlsRefused);
+            }
+            (Encryption::LoginOnly, EncryptionOption::Unsupported) => {
                 return match self.config.medium {
                     Medium::Local => self.log_in(out),
                     Medium::Network => Err(WireError::InsecureTransport),

@@ -78,9 +78,9 @@ mod tests {
         let body = &out[8..];
         assert_eq!(u32::from_le_bytes(body[..4].try_into().unwrap()) as usize, body.len());
         assert_eq!(&body[4..8], [4, 0, 0, 0x74]);
-        let text = |place: usize| {
-            let at = 36 + 4 * place;
-            let number = |at: usize| usize::from(u16::from_le_bytes([body[at], body[at + 1]]));
+        let number = |at: usize| usize::from(u16::from_le_bytes([body[at], body[at + 1]]));
+        let text = |index: usize| {
+            let at = 36 + 4 * index;
             body[number(at)..number(at) + 2 * number(at + 2)].to_vec()
         };
         assert_eq!(text(1), b"s\0a\0");

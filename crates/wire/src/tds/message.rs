@@ -6,16 +6,16 @@ use super::cursor::{Cursor, Parse};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerMessage {
-    /// As in `sys.messages`.
+    /// The message's number in `sys.messages`.
     pub number: i32,
-    /// Where in the server it was raised; for a refused login, why.
+    /// The spot in the server's code where it was raised; for a refused login, the reason.
     pub state: u8,
     /// Up to 10 a remark; from 20 on the connection ends.
     pub class: u8,
     pub text: String,
 }
 
-/// From this class on the server closes the connection.
+/// The lowest class with which the server closes the connection.
 const FATAL: u8 = 20;
 
 impl ServerMessage {

@@ -9,7 +9,7 @@ pub(super) const END_OF_MESSAGE: u8 = 0x01;
 /// Packets are no smaller and no larger than this, in bytes, whatever the server asks for.
 pub(super) const PACKET_BYTES: std::ops::RangeInclusive<usize> = 512..=32_767;
 
-/// What a message is: "Type" of its packets.
+/// The kind of a message: "Type" of its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {

@@ -12,7 +12,7 @@ const TERMINATOR: u8 = 0xff;
 
 /// "B_FENCRYPTION": what a side says of encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stance {
+pub(super) enum EncryptionOption {
     /// It can, but would rather not.
     Off,
     On,
@@ -20,20 +20,20 @@ pub(super) enum Stance {
     Required,
 }
 
-pub(super) fn write(stance: Stance, out: &mut Vec<u8>) {
-    let stance = match stance {
-        Stance::Off => 0,
-        Stance::On => 1,
-        Stance::Unsupported => 2,
-        Stance::Required => 3,
+pub(super) fn write(option: EncryptionOption, out: &mut Vec<u8>) {
+    let option = match option {
+        EncryptionOption::Off => 0,
+        EncryptionOption::On => 1,
+        EncryptionOption::Unsupported => 2,
+        EncryptionOption::Required => 3,
     };
     // Three options of five bytes each and the terminator, then their data at these places.
     let mut payload = vec![VERSION, 0, 16, 0, 6, ENCRYPTION, 0, 22, 0, 1, MARS, 0, 23, 0, 1, TERMINATOR];
-    payload.extend([0, 0, 0, 0, 0, 0, stance, 0]);
+    payload.extend([0, 0, 0, 0, 0, 0, option, 0]);
     packet::write(Kind::Prelogin, &payload, 4096, out);
 }
 
-pub(super) fn parse(payload: &[u8]) -> Result<Stance> {
+pub(super) fn parse(payload: &[u8]) -> Result<EncryptionOption> {
     let mut reader = Reader::new(payload);
     loop {
         let option = reader.u8()?;
@@ -44,10 +44,10 @@ pub(super) fn parse(payload: &[u8]) -> Result<Stance> {
         let data = payload.get(offset..offset + length).ok_or_else(WireError::malformed)?;
         if option == ENCRYPTION {
             return match data.first() {
-                Some(0) => Ok(Stance::Off),
-                Some(1) => Ok(Stance::On),
-                Some(2) => Ok(Stance::Unsupported),
-                Some(3) => Ok(Stance::Required),
+                Some(0) => Ok(EncryptionOption::Off),
+                Some(1) => Ok(EncryptionOption::On),
+                Some(2) => Ok(EncryptionOption::Unsupported),
+                Some(3) => Ok(EncryptionOption::Required),
                 _ => Err(WireError::Protocol("it says something unknown of encryption")),
             };
         }
@@ -60,11 +60,13 @@ mod tests {
 
     #[test]
     fn what_is_written_can_be_read() {
-        for stance in [Stance::Off, Stance::On, Stance::Unsupported, Stance::Required] {
+        for option in
+            [EncryptionOption::Off, EncryptionOption::On, EncryptionOption::Unsupported, EncryptionOption::Required]
+        {
             let mut out = Vec::new();
-            write(stance, &mut out);
+            write(option, &mut out);
             assert_eq!(usize::from(u16::from_be_bytes([out[2], out[3]])), out.len());
-            assert_eq!(parse(&out[8..]).unwrap(), stance);
+            assert_eq!(parse(&out[8..]).unwrap(), option);
         }
         assert!(parse(&[]).is_err());
         assert!(parse(&[TERMINATOR]).is_err());

@@ -1,4 +1,4 @@
-//! What a client sends: batches, and calls of procedures with binary parameters.
+//! The requests of a client: batches, and calls of procedures with binary parameters.
 
 use crate::{Result, Value, WireError};
 
@@ -25,13 +25,13 @@ pub struct Session {
     /// [`Scanner::transaction`](super::Scanner::transaction).
     pub transaction: u64,
     pub packet_bytes: usize,
-    /// For texts.
+    /// The collation in which texts are sent.
     pub collation: [u8; 5],
 }
 
 impl Session {
-    /// As a scanner knows it.
-    pub fn of(scanner: &super::Scanner) -> Self {
+    /// The session as a scanner knows it.
+    pub fn from_scanner(scanner: &super::Scanner) -> Self {
         Self {
             transaction: scanner.transaction(),
             packet_bytes: scanner.packet_bytes(),
@@ -156,7 +156,7 @@ pub fn batch(sql: &str, session: Session, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Cancels the current request. The scanner must be told.
+/// Cancels the current request. The scanner must learn of it.
 pub fn attention(out: &mut Vec<u8>) {
     out.extend(packet::header(Kind::Attention, END_OF_MESSAGE, HEADER_BYTES, 1));
 }
@@ -272,11 +272,11 @@ mod tests {
 
     #[test]
     fn values_have_their_types() {
-        let encoded = |value, declared| {
+        fn encoded(value: Value<'_>, declared: Declared) -> Vec<u8> {
             let mut out = Vec::new();
             write_value(value, declared, [9, 4, 0xd0, 0, 0x34], &mut out).unwrap();
             out
-        };
+        }
         assert_eq!(encoded(Value::Text("ab"), Declared::Narrow), b"\xa7\x40\x1f\x09\x04\xd0\0\x34\x02\0ab");
         assert_eq!(encoded(Value::Text("ab"), Declared::Any), b"\xe7\x40\x1f\x09\x04\xd0\0\x34\x04\0a\0b\0");
         assert_eq!(encoded(Value::Text("é"), Declared::Narrow), b"\xe7\x40\x1f\x09\x04\xd0\0\x34\x02\0\xe9\0");

@@ -13,9 +13,9 @@ pub struct Done {
     /// "CurCmd".
     pub command: u16,
     pub(super) rows: u64,
-    /// Of a statement within one.
+    /// Whether it ends a statement within a procedure.
     pub in_procedure: bool,
-    /// Of a whole one, and so of a call: it has a command of its own, `EXECUTE`, and is no statement's.
+    /// Whether it ends a whole procedure, and so a call: it has a command of its own, `EXECUTE`, and is no statement's.
     pub of_procedure: bool,
 }
 
@@ -53,11 +53,11 @@ pub struct Row<'a> {
 impl Row<'_> {
     pub fn cells(&self) -> Result<Vec<Cell>> {
         let mut cursor = Cursor::new(self.values);
-        let cell = |(place, column): (usize, &Column)| match self.nulls {
-            Some(nulls) if is_null(nulls, place) => Ok(Cell::Null),
+        let cells = self.columns.iter().enumerate().map(|(index, column)| match self.nulls {
+            Some(nulls) if is_null(nulls, index) => Ok(Cell::Null),
             _ => Cell::parse(&column.info, &mut cursor).map_err(plain),
-        };
-        self.columns.iter().enumerate().map(cell).collect()
+        });
+        cells.collect()
     }
 }
 
@@ -97,7 +97,7 @@ enum Attention {
     Awaited,
 }
 
-/// What arrives during a login.
+/// The messages that arrive during a login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Greeting {
     pub(super) acknowledged: Option<(u32, (u8, u8, u16))>,

@@ -1,4 +1,4 @@
-//! What a login leaves behind.
+//! A session as the login leaves it.
 
 use crate::Limits;
 

@@ -28,13 +28,13 @@ mod tag {
 
 const NO_COLUMNS: u16 = 0xffff;
 
-/// A change of the session that the server tells of.
+/// A change of the session that the server reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     /// Packets have this size from now on, in bytes.
     PacketBytes(usize),
     Collation([u8; 5]),
-    /// A transaction has begun, with this descriptor.
+    /// A transaction has started, with this descriptor.
     Began(u64),
     Ended,
     Routed {
@@ -88,7 +88,7 @@ impl<'a> Token<'a> {
             }
             tag::ERROR | tag::INFO => {
                 let body = sized(cursor)?;
-                let message = whole(ServerMessage::parse(body))?;
+                let message = complete(ServerMessage::parse(body))?;
                 if tag == tag::ERROR { Token::Error(message) } else { Token::Info(message) }
             }
             tag::DONE | tag::DONE_PROC | tag::DONE_IN_PROC => {
@@ -103,8 +103,8 @@ impl<'a> Token<'a> {
                 let info = TypeInfo::parse(cursor)?;
                 Token::ReturnValue(Cell::parse(&info, cursor)?)
             }
-            tag::LOGIN_ACK => whole(parse_login_ack(sized(cursor)?))?,
-            tag::ENV_CHANGE => Token::Change(whole(parse_change(sized(cursor)?))?),
+            tag::LOGIN_ACK => complete(parse_login_ack(sized(cursor)?))?,
+            tag::ENV_CHANGE => Token::Change(complete(parse_change(sized(cursor)?))?),
             tag::FEATURE_ACK => skip_features(cursor)?,
             tag::RETURN_STATUS => skipped(cursor.take(4)?),
             tag::ORDER | tag::TABLE_NAMES | tag::COLUMN_INFO => skipped(sized(cursor)?),
@@ -137,7 +137,7 @@ fn sized<'a>(cursor: &mut Cursor<'a>) -> Parse<&'a [u8]> {
 }
 
 /// The body is complete, so a short read is an error.
-fn whole<T>(parsed: Parse<T>) -> Parse<T> {
+fn complete<T>(parsed: Parse<T>) -> Parse<T> {
     match parsed {
         Err(Trouble::Short) => wrong("a token is shorter than what it says it holds"),
         other => other,

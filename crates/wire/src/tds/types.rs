@@ -54,7 +54,7 @@ pub(super) const IN_PARTS: u32 = 0xffff;
 /// How a value's bytes are delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// Always so many bytes.
+    /// A fixed number of bytes.
     Fixed(usize),
     /// A length in one byte; 0 is `NULL`.
     Byte,
@@ -68,13 +68,13 @@ pub(super) enum Framing {
     Parts,
 }
 
-/// What a column or a parameter holds.
+/// The type of a column or a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeInfo {
     pub id: u8,
     /// Largest length of a value; 65,535 is unlimited. 0 where the type has one length only.
     pub length_bytes: u32,
-    /// Of a decimal.
+    /// Digits of a decimal.
     pub digits: u8,
     /// Digits behind the point, or of a second.
     pub scale: u8,
@@ -90,13 +90,13 @@ pub(super) enum Raw<'a> {
 }
 
 impl TypeInfo {
-    pub(super) fn of(id: u8) -> Self {
+    pub(super) fn new(id: u8) -> Self {
         Self { id, length_bytes: 0, digits: 0, scale: 0, collation: [0; 5] }
     }
 
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
         let id = cursor.u8()?;
-        let mut info = Self::of(id);
+        let mut info = Self::new(id);
         match id {
             kind::NULL | kind::INT1 | kind::BIT | kind::INT2 | kind::INT4 | kind::DATETIME4 | kind::FLT4 => {}
             kind::MONEY | kind::DATETIME | kind::FLT8 | kind::MONEY4 | kind::INT8 | kind::DATEN => {}

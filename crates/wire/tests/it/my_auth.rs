@@ -143,33 +143,35 @@ fn caching_sha2(config: Config, password: &str, fast: bool, key: &RsaPrivateKey)
 fn caching_sha2_takes_its_three_ways() {
     let mut random = rand_core::OsRng;
     let key = RsaPrivateKey::new(&mut random, 1024).unwrap();
-    let password = "a password that is longer than the seed";
-    let over = |medium, public_key| Config { medium, public_key, ..config("u", password) };
-    caching_sha2(over(Medium::Network, PublicKey::Refuse), password, true, &key).unwrap();
-    caching_sha2(over(Medium::Local, PublicKey::Refuse), password, false, &key).unwrap();
-    caching_sha2(over(Medium::Network, PublicKey::Request), password, false, &key).unwrap();
+    const PASSWORD: &str = "a password that is longer than the seed";
+    fn over(medium: Medium, public_key: PublicKey) -> Config {
+        Config { medium, public_key, ..config("u", PASSWORD) }
+    }
+    caching_sha2(over(Medium::Network, PublicKey::Refuse), PASSWORD, true, &key).unwrap();
+    caching_sha2(over(Medium::Local, PublicKey::Refuse), PASSWORD, false, &key).unwrap();
+    caching_sha2(over(Medium::Network, PublicKey::Request), PASSWORD, false, &key).unwrap();
     let pem = key.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
-    caching_sha2(over(Medium::Network, PublicKey::Known(pem)), password, false, &key).unwrap();
-    let refused = caching_sha2(over(Medium::Network, PublicKey::Refuse), password, false, &key);
+    caching_sha2(over(Medium::Network, PublicKey::Known(pem)), PASSWORD, false, &key).unwrap();
+    let refused = caching_sha2(over(Medium::Network, PublicKey::Refuse), PASSWORD, false, &key);
     assert_eq!(refused, Err(WireError::InsecureTransport));
 }
 
 #[test]
 fn a_seed_that_ends_in_nul_is_whole() {
-    let proof = |seed: &[u8]| {
+    fn proof(seed: &[u8]) -> Vec<u8> {
         let mut handshake = Handshake::new(config("u", "secret"));
         let mut out = Vec::new();
         handshake.receive(&greeting("mysql_native_password", MYSQL_8, SEED), &mut out).unwrap();
         out.clear();
         handshake.receive(&packet(2, &[b"\xfeclient_ed25519\0", seed].concat()), &mut out).unwrap();
         out
-    };
+    }
     let seed = [&[7; 31][..], &[0]].concat();
     assert_eq!(proof(&seed), proof(&[&seed[..], &[0]].concat()));
     assert_ne!(proof(&seed), proof(&seed[..31]));
 }
 
-/// What is answered over TLS to a server that asks for the password itself.
+/// The client's answer over TLS to a server that asks for the password itself.
 fn asked_for_the_password(identity: Identity) -> Result<Vec<u8>, WireError> {
     let mut handshake = Handshake::new(Config { encryption: Encryption::Require, identity, ..config("u", "secret") });
     let mut out = Vec::new();

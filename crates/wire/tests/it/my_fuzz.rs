@@ -31,10 +31,10 @@ pub fn greeting(plugin: &str, capabilities: u64, seed: &[u8; 20]) -> Vec<u8> {
     packet(0, &payload)
 }
 
-/// What MySQL 8 can do, without TLS.
+/// Capabilities of MySQL 8, without TLS.
 pub const MYSQL_8: u64 = 0x01ff_f7ff;
 
-/// What a server can do, as far as it changes how replies look.
+/// Capabilities of a server that change how replies look.
 const FRAMINGS: [u64; 4] = [
     0,
     capability::DEPRECATE_EOF,
@@ -278,12 +278,12 @@ fn hostile_handshake(rng: &mut Rng) -> Result<(), WireError> {
             Progress::Ready(_) => return Ok(()),
             Progress::StartTls => handshake.tls_started(&mut out)?,
             Progress::Receive => {
-                let mut said = if round == 0 { some_greeting(rng) } else { some_packet(rng) };
+                let mut packet_in = if round == 0 { some_greeting(rng) } else { some_packet(rng) };
                 if rng.below(3) == 0 {
-                    mutate(rng, &mut said);
+                    mutate(rng, &mut packet_in);
                 }
                 let mut last = Progress::Receive;
-                for chunk in chunks(rng, &said) {
+                for chunk in chunks(rng, &packet_in) {
                     last = handshake.receive(chunk, &mut out)?;
                     if !matches!(last, Progress::Receive) {
                         break;

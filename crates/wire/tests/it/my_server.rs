@@ -44,13 +44,13 @@ impl MyServer {
         let folder = user.folder("wire-my-");
         let data = format!("--datadir={}", folder.join("data").display());
         fs::create_dir(folder.join("data")).unwrap();
-        user.own(&folder.join("data"), "700");
+        user.take_over(&folder.join("data"), "700");
         let install = install.display().to_string();
         user.run(&[&install, "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", &data]);
         let signed = SelfSigned::new();
         for (name, content) in [("server.crt", &signed.certificate_pem), ("server.key", &signed.key_pem)] {
             fs::write(folder.join(name), content).unwrap();
-            user.own(&folder.join(name), "600");
+            user.take_over(&folder.join(name), "600");
         }
         let port = free_port();
         let at = folder.display();

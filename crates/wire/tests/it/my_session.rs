@@ -17,7 +17,7 @@ fn replies_tell_what_was_done() {
     assert!(client.query("BEGIN").unwrap().status.in_transaction());
     let error = client.query("INSERT INTO t VALUES (1, 1)").unwrap_err();
     assert_eq!((error.code, error.sqlstate.as_str()), (1062, "23000"));
-    // An error does not tell where the session stands; what was known stays known.
+    // An error does not say where the session stands; what was known stays known.
     assert!(client.scanner.reply().status.in_transaction());
     let status = client.query("COMMIT").unwrap().status;
     assert!(!status.in_transaction() && status.autocommit());
@@ -61,36 +61,36 @@ fn simple_commands_are_answered() {
 #[test]
 fn local_files_are_refused() {
     let load = "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t";
-    // A client that does not offer them is not even asked.
+    // A client that does not offer them is not even allowed.
     let mut plain = client();
     plain.query("CREATE TEMPORARY TABLE t (line TEXT)").unwrap();
     assert!(plain.query(load).is_err());
 
-    let mut asked = client_with(Config { local_files: Feature::Use, database: Some("bench".into()), ..root() });
-    asked.query("CREATE TEMPORARY TABLE t (line TEXT)").unwrap();
+    let mut allowed = client_with(Config { local_files: Feature::Use, database: Some("bench".into()), ..root() });
+    allowed.query("CREATE TEMPORARY TABLE t (line TEXT)").unwrap();
     let mut out = Vec::new();
     command::query(load, &mut out).unwrap();
-    asked.scanner.expect(Command::Query);
-    asked.send(&out);
-    let ScanOutcome::LocalFile { sequence, .. } = asked.outcome() else { panic!("it did not ask") };
+    allowed.scanner.expect(Command::Query);
+    allowed.send(&out);
+    let ScanOutcome::LocalFile { sequence, .. } = allowed.outcome() else { panic!("it did not ask") };
     out.clear();
     command::refuse_local_file(sequence, &mut out);
-    asked.send(&out);
-    let ScanOutcome::Done { reply, .. } = asked.outcome() else { panic!("it failed") };
+    allowed.send(&out);
+    let ScanOutcome::Done { reply, .. } = allowed.outcome() else { panic!("it failed") };
     assert_eq!(reply.affected, 0);
 
     // A caller that decides otherwise can.
     out.clear();
     command::query(load, &mut out).unwrap();
-    asked.scanner.expect(Command::Query);
-    asked.send(&out);
-    let ScanOutcome::LocalFile { sequence, .. } = asked.outcome() else { panic!("it did not ask") };
+    allowed.scanner.expect(Command::Query);
+    allowed.send(&out);
+    let ScanOutcome::LocalFile { sequence, .. } = allowed.outcome() else { panic!("it did not ask") };
     out.clear();
     let next = command::local_file_piece(sequence, b"one\ntwo\n", &mut out).unwrap();
     let next = command::local_file_piece(next, b"three\n", &mut out).unwrap();
     command::refuse_local_file(next, &mut out);
-    asked.send(&out);
-    let ScanOutcome::Done { reply, .. } = asked.outcome() else { panic!("it failed") };
+    allowed.send(&out);
+    let ScanOutcome::Done { reply, .. } = allowed.outcome() else { panic!("it failed") };
     assert_eq!(reply.affected, 3);
 }
 

@@ -54,9 +54,9 @@ fn a_required_binding_is_not_given_up() {
 
 #[test]
 fn refusals_carry_the_servers_reason() {
-    let state = |result: Result<Client, WireError>| {
+    fn state(result: Result<Client, WireError>) -> Result<String, Option<String>> {
         result.map(|_| "let in".to_owned()).map_err(|error| error.sqlstate().map(|state| state.to_string()))
-    };
+    }
     for user in ["clear", "hashed", "scram"] {
         let result = login(config(user, "wrong", Encryption::Off));
         assert_eq!(state(result), Err(Some("28P01".to_owned())), "{user}");

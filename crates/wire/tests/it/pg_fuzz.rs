@@ -250,11 +250,12 @@ fn hostile_handshake(rng: &mut Rng) -> Result<(), WireError> {
     Ok(())
 }
 
-/// What an honest server could say to the client's last message.
+/// An honest server's possible reply to the client's last message.
 fn reply_to(rng: &mut Rng, request: &[u8]) -> Vec<u8> {
-    let auth = |kind: u32, data: &[u8]| message(b'R', &[&kind.to_be_bytes(), data].concat());
     let text = String::from_utf8_lossy(request);
-    if let Some((_, nonce)) = text.split_once(",r=").filter(|_| text.contains("n=,")) {
+    if text.contains("n=,")
+        && let Some((_, nonce)) = text.split_once(",r=")
+    {
         let first = format!("r={nonce}more,s=QSXCR+Q6sek8bf92,i={}", [1, 2, 64, 4_000_000_000u64][rng.below(4)]);
         return auth(11, first.as_bytes());
     }
@@ -277,6 +278,10 @@ fn reply_to(rng: &mut Rng, request: &[u8]) -> Vec<u8> {
     }
 }
 
+fn auth(kind: u32, data: &[u8]) -> Vec<u8> {
+    message(b'R', &[&kind.to_be_bytes(), data].concat())
+}
+
 #[test]
 fn hostile_handshakes_end() {
     let ways = ["Authentication", "Protocol", "TlsRefused", "RefusedByPostgres", "TooLarge", "Unexpected"];
@@ -286,7 +291,6 @@ fn hostile_handshakes_end() {
 #[test]
 fn a_false_server_is_caught() {
     let config = |encryption| Config { password: Some("secret".into()), encryption, ..Config::new("user") };
-    let auth = |kind: u32, data: &[u8]| message(b'R', &[&kind.to_be_bytes(), data].concat());
     // It ends SCRAM without its own proof.
     let mut out = Vec::new();
     let mut handshake = Handshake::new(config(Encryption::Off));

@@ -47,7 +47,7 @@ fn all_modes_find_the_same_row() {
     assert_eq!(client.run(&out).unwrap().rows, 1);
 }
 
-/// What the server makes of a parameter of a type, as text.
+/// Sends a parameter of a type, and gets the server's reading of it as text.
 fn echo(client: &mut Client, type_name: &str, value: Value<'_>) -> Result<Option<String>, String> {
     let sql = format!("SELECT ($1::{type_name})::text");
     let types = prepare(client, "", &sql);

@@ -82,7 +82,7 @@ impl PgServer {
             ("data/pg_hba.conf", HBA, "600"),
         ] {
             fs::write(folder.join(name), content).unwrap();
-            user.own(&folder.join(name), mode);
+            user.take_over(&folder.join(name), mode);
         }
         let port = free_port();
         let settings = format!(

@@ -83,7 +83,7 @@ impl User {
     }
 
     /// Gives a file or folder to this user.
-    pub fn own(&self, path: &Path, mode: &str) {
+    pub fn take_over(&self, path: &Path, mode: &str) {
         let path = path.display().to_string();
         run(&["chmod", mode, &path]);
         if self.must_switch {
@@ -94,7 +94,7 @@ impl User {
     /// A new folder that this user owns. The watcher removes it.
     pub fn folder(&self, prefix: &str) -> PathBuf {
         let folder = tempfile::Builder::new().prefix(prefix).tempdir_in("/tmp").unwrap().keep();
-        self.own(&folder, "755");
+        self.take_over(&folder, "755");
         folder
     }
 }
@@ -102,7 +102,7 @@ impl User {
 fn run<S: AsRef<OsStr>>(words: &[S]) {
     let (program, arguments) = words.split_first().unwrap();
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let text = String::from_utf8_lossy;
     assert!(
         output.status.success(),
         "{}: {}{}",

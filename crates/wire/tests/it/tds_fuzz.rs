@@ -9,7 +9,7 @@ use wire::{Result, WireError};
 
 use super::fuzz::{LIMITS, Rng, chunks, mutate};
 
-/// A vector may hold up to twice what was put into it; the description of columns is kept beside it.
+/// A vector may hold up to twice what was put into it; the description of columns is kept next to it.
 const MEMORY_BOUND_BYTES: usize = 2 * 20_000 + 200 + 40_000;
 
 fn utf16(text: &str) -> Vec<u8> {
@@ -77,7 +77,7 @@ fn columns() -> Vec<u8> {
 
 fn row() -> Vec<u8> {
     let mut out = vec![0xd1, 7, 0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, b'h', b'i'];
-    // In two parts, of a length that is not told.
+    // In two parts, of a length that is not stated.
     out.extend([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, b'o', 0, 2, 0, 0, 0, b'k', 0, 0, 0, 0, 0]);
     out.extend([5, 1, 1, 2, 0, 0]);
     out.extend([7, 0, 0, 0, 0, 1, 2, 3]);
@@ -105,9 +105,9 @@ fn transcript(packet_bytes: usize) -> (Vec<u8>, usize) {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Heard(Vec<String>);
+struct Events(Vec<String>);
 
-impl Sink for Heard {
+impl Sink for Events {
     fn columns(&mut self, columns: &[Column]) {
         self.0.push(format!("columns {:?}", columns.iter().map(|column| &column.name).collect::<Vec<_>>()));
     }
@@ -149,24 +149,24 @@ fn logged_in() -> Session {
     }
 }
 
-fn listen(scanner: &mut Scanner, pieces: &[&[u8]]) -> std::result::Result<(Heard, usize), WireError> {
-    let (mut heard, mut answers) = (Heard::default(), 0);
+fn listen(scanner: &mut Scanner, pieces: &[&[u8]]) -> std::result::Result<(Events, usize), WireError> {
+    let (mut events, mut answers) = (Events::default(), 0);
     for piece in pieces {
         let mut rest = *piece;
         while !rest.is_empty() {
-            match scanner.scan(rest, &mut heard)? {
+            match scanner.scan(rest, &mut events)? {
                 Scan::NeedMore => break,
                 Scan::Ready { consumed } => {
                     assert!(consumed > 0, "a standstill");
                     answers += 1;
-                    heard.0.push("ready".to_owned());
+                    events.0.push("ready".to_owned());
                     rest = &rest[consumed..];
                 }
             }
             assert!(scanner.retained_bytes() <= MEMORY_BOUND_BYTES);
         }
     }
-    Ok((heard, answers))
+    Ok((events, answers))
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn an_answer_is_the_same_in_chunks_of_any_size() {
         assert_eq!(whole.1, count);
         let row = "row [Int(7), Int(578437695752307201), Text(\"hi\"), Text(\"ok\"), Text(\"5.13\"), Text(\"0540-09-13 \
                    00:00:00.000\"), Int(9), Text(\"z\"), Null]";
-        assert_eq!(whole.0.0.iter().filter(|heard| heard.starts_with("row [Int(7)")).count(), 4);
-        assert_eq!(whole.0.0.iter().filter(|heard| heard.starts_with("row [Int(1), Null")).count(), 2);
+        assert_eq!(whole.0.0.iter().filter(|events| events.starts_with("row [Int(7)")).count(), 4);
+        assert_eq!(whole.0.0.iter().filter(|events| events.starts_with("row [Int(1), Null")).count(), 2);
         assert!(whole.0.0.contains(&row.to_owned()), "{:#?}", whole.0.0);
         let mut rng = Rng::new(packet_bytes as u64);
         for _ in 0..50 {
@@ -267,7 +267,7 @@ proptest! {
         if let (Ok((whole, _)), Ok((torn, _))) = (whole, torn) {
             let common = whole.0.len().min(torn.0.len());
             prop_assert_eq!(&whole.0[..common], &torn.0[..common]);
-            let answers = |heard: &Heard| heard.0.iter().filter(|event| *event == "ready").count();
+            let answers = |events: &Events| events.0.iter().filter(|event| *event == "ready").count();
             prop_assert_eq!(answers(&whole), answers(&torn));
         }
     }

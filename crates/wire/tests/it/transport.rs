@@ -1,4 +1,4 @@
-//! What the library leaves to its caller: sockets and TLS.
+//! The parts that the library leaves to its caller: sockets and TLS.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

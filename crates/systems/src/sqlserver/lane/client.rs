@@ -176,7 +176,7 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
 
 impl Client {
     fn request_session(&self) -> RequestSession {
-        RequestSession::of(&self.protocol.scanner)
+        RequestSession::from_scanner(&self.protocol.scanner)
     }
 
     /// Sends `out`, and reads to the end of the answer.

@@ -156,7 +156,7 @@ impl Conversation for Connection {
             return Err(error.clone());
         }
         let misfit = |error: wire::WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
-        let session = RequestSession::of(&self.scanner);
+        let session = RequestSession::from_scanner(&self.scanner);
         let request = match self.statements.get_mut(op.statement) {
             Some(statement) => statement.request(&op.parameters, session).map_err(misfit)?,
             None => {
