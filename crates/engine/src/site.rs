@@ -366,7 +366,7 @@ impl Site for Here {
             );
         }
         if let Some(watch) = watch {
-            Surroundings::of(&watch.stop(), self.host.as_deref()).add_to(&mut record);
+            Surroundings::from_watched(&watch.stop(), self.host.as_deref()).add_to(&mut record);
         }
         Ok(record)
     }

@@ -94,7 +94,7 @@ impl<'a> Rows<'a> {
         let Some(index) = self.left.next() else { return false };
         row.clear();
         (self.table.row)(index, row);
-        let value = |place: usize| row.get(place).and_then(Datum::whole).map_or(NULL, |value| value % MODULUS);
+        let value = |place: usize| row.get(place).and_then(Datum::as_int).map_or(NULL, |value| value % MODULUS);
         let sum = self.weights.iter().map(|(place, weight)| value(*place) * weight).sum();
         self.tally = self.tally.with(Tally { rows: 1, sum });
         true
@@ -213,7 +213,7 @@ impl Contents {
         ask: impl FnOnce(&str) -> Result<Vec<Datum>, E>,
     ) -> Result<Tally, E> {
         let row = ask(&query(table, dialect))?;
-        let whole = |place: usize| row.get(place).and_then(Datum::whole).unwrap_or_default();
+        let whole = |place: usize| row.get(place).and_then(Datum::as_int).unwrap_or_default();
         Ok(Tally { rows: whole(0) as u64, sum: whole(1) })
     }
 

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::disk::{self, BlockLoad, Cursors};
 use crate::system::System;
 use crate::transactions::{Checking, Moment, Program, counted};
-use load::beside::Beside;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::{Driver, LoadGenerator, LoadShape, LoadSpec, Local, ThreadLimit};
 use load::measure::{self, LoadResult};
 use load::observer::Observer;
+use load::overlap::Overlap;
 use load::run::{Account, LoadRun, ServerCounters};
 use load::worker::{LoadCounts, WorkerContext};
 
@@ -201,10 +201,10 @@ impl RunTask<'_> {
         self.run_by(&Local::new(&self.task.work.on(self.system)), observer)
     }
 
-    /// Lasts as long as `beside`, instead of the schedule's length.
-    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let _end_of_load = EndOfLoad(beside);
-        self.run_by(&Local::new(&self.task.work.on(self.system)).beside(beside), observer)
+    /// Runs the load as long as `overlap` lasts, instead of the schedule's length.
+    pub fn run_overlapping(&self, overlap: &Overlap, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        let _end_of_load = EndOfLoad(overlap);
+        self.run_by(&Local::new(&self.task.work.on(self.system)).overlapping(overlap), observer)
     }
 
     fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
@@ -215,7 +215,7 @@ impl RunTask<'_> {
 }
 
 /// Tells the other side that the load has ended.
-struct EndOfLoad<'a>(&'a Beside);
+struct EndOfLoad<'a>(&'a Overlap);
 
 impl Drop for EndOfLoad<'_> {
     fn drop(&mut self) {

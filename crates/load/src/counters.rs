@@ -1,4 +1,4 @@
-//! What a system has counted, and where it works.
+//! A system's own counters, and the threads in which it works.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use host::disk::LayerCounters;
 use model::Reading;
 use serde::{Deserialize, Serialize};
 
-/// Where the engine works, as the client sees it.
+/// The threads in which the engine works, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
-    /// In the worker's thread: client and engine costs are inseparable.
+    /// The engine works in the worker's thread: client and engine costs are inseparable.
     InProcess,
     /// The engine works in étalon's process, in threads of its own: a worker hands its operation over and waits. What the
     /// process uses besides the load generator's threads is the engine's. What the engine does within a call counts as the
@@ -27,7 +27,7 @@ pub struct Counters {
     /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A run's
     /// counts are verified by these.
     pub counts: BTreeMap<Cow<'static, str>, Counter>,
-    /// Of a disk's files, on its own host.
+    /// Counters of a disk's files, on its own host.
     #[serde(skip)]
     pub devices: Option<Devices>,
     /// How late the sessions of a pooler, which outlive the load, may report what they have counted; `None`: those of the
@@ -39,10 +39,10 @@ pub struct Counters {
     pub syncs_each_commit: bool,
 }
 
-/// Of a disk's files, at one instant.
+/// Counters of a disk's files at one instant.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// From the filesystem's device down to the disks.
+    /// Traffic of each layer, from the filesystem's device down to the disks.
     pub layers: Result<LayerCounters, String>,
     /// The warmest sensor.
     pub celsius: Result<f64, String>,
@@ -71,17 +71,16 @@ impl Counters {
 
     #[must_use]
     pub fn since(&self, before: &Counters) -> Counters {
-        let difference = |name: &str, now: &Counter| {
+        let counts = self.counts.iter().map(|(name, now)| {
             let reading = match (&now.reading, before.get(name)) {
                 (Reading::Value(now), Some(then)) => Reading::Value(now - then),
                 (Reading::Value(_), None) => Reading::unavailable("there was no reading before the run"),
                 (unavailable, _) => unavailable.clone(),
             };
-            Counter { reading, unit: now.unit.clone() }
-        };
-        let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
+            (name.clone(), Counter { reading, unit: now.unit.clone() })
+        });
         Counters {
-            counts,
+            counts: counts.collect(),
             devices: self.devices.clone(),
             late_by: self.late_by,
             syncs_each_commit: self.syncs_each_commit,

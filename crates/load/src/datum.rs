@@ -11,7 +11,7 @@ pub enum Datum {
 }
 
 impl Datum {
-    pub fn whole(&self) -> Option<i64> {
+    pub fn as_int(&self) -> Option<i64> {
         match self {
             Datum::Int(number) => Some(*number),
             Datum::Text(text) => text.parse().ok(),

@@ -19,13 +19,13 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new(DIGITS).expect("constant digits are valid")
 }
 
-/// With room for 292 years.
+/// Makes a histogram with room for 292 years.
 #[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts; a test makes one")]
 fn roomy() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid")
 }
 
-/// What is longer counts as the longest.
+/// Counts a duration; one that is longer than the longest counts as that.
 #[expect(clippy::expect_used, reason = "a growing histogram takes whatever fits in memory")]
 pub(crate) fn count_in(histogram: &mut Histogram<u64>, ns: u64, count: u64) {
     histogram.record_n(ns.min(LONGEST_NS), count).expect("a growing histogram takes all durations");
@@ -35,7 +35,7 @@ pub(crate) fn count_in(histogram: &mut Histogram<u64>, ns: u64, count: u64) {
 /// waited for, and rank above every success.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
-    /// Of those that succeeded, in nanoseconds.
+    /// Durations of the operations that succeeded, in nanoseconds.
     #[serde(with = "v2")]
     succeeded: Histogram<u64>,
     /// How many did not.
@@ -94,22 +94,23 @@ impl Durations {
         self.failed
     }
 
-    /// Of successes.
+    /// The shortest success.
     pub fn min_ns(&self) -> Option<u64> {
         (self.succeeded() > 0).then_some(self.min_ns)
     }
 
-    /// Of successes.
+    /// The longest success.
     pub fn max_ns(&self) -> Option<u64> {
         (self.succeeded() > 0).then_some(self.max_ns)
     }
 
-    /// Of successes.
+    /// The mean of the successes.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.succeeded() > 0).then(|| self.succeeded.mean())
     }
 
-    /// Of successes, in microseconds; unavailable if the run's end stopped some: those are slower, but not failures.
+    /// The mean of the successes in microseconds; unavailable if the run's end stopped some: those are slower, but not
+    /// failures.
     pub fn mean(&self, stopped: u64) -> Reading {
         match (stopped, self.mean_ns()) {
             (_, None) => Reading::unavailable("there was none"),
@@ -121,14 +122,14 @@ impl Durations {
         }
     }
 
-    /// Of all operations.
+    /// A quantile of all operations, failed ones included.
     pub fn quantile_ns(&self, quantile: f64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded(), self.failed)?;
         // A bucket's end may lie beyond the maximum.
         Ok(self.succeeded.value_at_quantile(share).min(self.max_ns))
     }
 
-    /// In microseconds; `what` names the operations for a reason, as in `transactions in the run`.
+    /// A quantile in microseconds; `what` names the operations for a reason, as in `transactions in the run`.
     pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns as f64 / 1e3),
@@ -137,7 +138,7 @@ impl Durations {
         }
     }
 
-    /// In microseconds; unavailable if any failed.
+    /// The longest in microseconds; unavailable if any failed.
     pub fn longest(&self) -> Reading {
         match (self.failed, self.max_ns()) {
             (_, None) => Reading::unavailable("there was none"),
@@ -155,7 +156,7 @@ impl Durations {
     }
 }
 
-/// What [`serialise`] wrote.
+/// Reads what [`serialise`] wrote.
 pub(crate) fn deserialise(mut bytes: &[u8]) -> Result<Histogram<u64>, DeserializeError> {
     V2Deserializer::new().deserialize(&mut bytes)
 }
@@ -171,9 +172,9 @@ mod v2 {
     pub(super) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Histogram<u64>, D::Error> {
         let bytes: Vec<u8> = Vec::deserialize(from)?;
         let read = deserialise(&bytes).map_err(serde::de::Error::custom)?;
-        let mut own = histogram();
-        own.add(&read).map_err(serde::de::Error::custom)?;
-        Ok(own)
+        let mut roomy = histogram();
+        roomy.add(&read).map_err(serde::de::Error::custom)?;
+        Ok(roomy)
     }
 }
 

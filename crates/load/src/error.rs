@@ -17,14 +17,14 @@ pub enum FailureKind {
     DiskFull,
     /// An open connection was lost.
     ConnectionLost,
-    /// By the engine or this build.
+    /// The engine or this build does not support it.
     Unsupported,
-    /// In the way, and not made by étalon.
+    /// Something is in the way that étalon has not made.
     NotOurs,
     /// The plan asks for something wrong.
     Plan,
     Verification,
-    /// In the measured part.
+    /// No operation ended in the measured part.
     NothingEnded,
     /// The user ended it.
     Interrupted,
@@ -58,7 +58,7 @@ impl Failure {
         Failure { kind, tried: tried.into(), cause: cause.to_string(), hint: None }
     }
 
-    /// Of the operating system.
+    /// A failure of the operating system.
     pub fn io(tried: impl Into<String>, error: &io::Error) -> Failure {
         Failure::new(error.kind().into(), tried, error)
     }
@@ -74,7 +74,7 @@ impl Failure {
         matches!(self.kind, FailureKind::Unreachable | FailureKind::ConnectionLost)
     }
 
-    /// It stays until somebody changes the plan, the system, its space or its rights.
+    /// Whether it stays until the plan, the system, its space or its rights are changed.
     pub fn is_lasting(&self) -> bool {
         use FailureKind::{DiskFull, Missing, NotOurs, Permission, Plan, Unsupported};
         matches!(self.kind, DiskFull | Missing | NotOurs | Permission | Plan | Unsupported)

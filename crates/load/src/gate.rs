@@ -73,7 +73,7 @@ impl Gate {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// For a load with a length of something else.
+    /// Ends a load whose length something else determines.
     pub fn end(&self, end_ns: u64) {
         self.end_ns.store(end_ns, Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);

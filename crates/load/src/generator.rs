@@ -1,4 +1,4 @@
-//! Who makes a stream's load: this process, or several hosts.
+//! Generators of a stream's load: this process, or several hosts.
 //!
 //! Each host takes a *segment* of the clients. Keys, schedules and random streams follow from the seed and the
 //! client's number over all hosts, so nothing is handed out during a run. A local run is one host with all clients.
@@ -33,7 +33,7 @@ pub enum ThreadLimit {
     AtMost(u32),
 }
 
-/// As even as possible.
+/// Shares the clients out as evenly as possible.
 pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
     let count = clients.len() as u32;
     let threads = threads.clamp(1, count.max(1));
@@ -41,7 +41,7 @@ pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
     (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
 }
 
-/// Who makes a load, and how fast: all that its threads know of it beside the work itself.
+/// The clients of a load and their pace: all that its threads know of it except the work itself.
 #[derive(Clone, Debug)]
 pub struct LoadShape {
     /// Counted from 0 over all processes.
@@ -74,10 +74,10 @@ impl LoadShape {
 
 #[derive(Clone, Copy)]
 pub struct LoadSpec<'a> {
-    /// Of all hosts together.
+    /// The load of all hosts together.
     pub shape: &'a LoadShape,
     pub schedule: &'a Schedule,
-    /// Of the run's random streams.
+    /// Seed of the run's random streams.
     pub seed: u64,
     pub interrupt: &'a AtomicBool,
 }
@@ -90,11 +90,11 @@ pub struct HostLoad {
     pub workers: usize,
     /// Cores usable by workers and helpers: one each, within what étalon may use of the host's.
     pub cores: f64,
-    /// Of an agent's machine; whoever makes a run looks at its own.
+    /// Surroundings of an agent's machine; the conductor looks at its own machine itself.
     pub surroundings: Surroundings,
     /// Largest difference between the hosts' starts; `None` for one host.
     pub start_skew_ns: Option<u64>,
-    /// From the first message to the hosts' common start; `None` if the host waited for nobody.
+    /// Time from the first message to the hosts' common start; `None` if the host waited for no other.
     pub start_time_ns: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ pub struct HostLoad {
 pub enum Loaded {
     /// One per host.
     Done(Vec<HostLoad>),
-    /// With the tasks that had finished.
+    /// The load was interrupted; these tasks had finished.
     Interrupted(Vec<TaskLog>),
 }
 
@@ -125,19 +125,18 @@ pub(crate) fn interval_ns(length: Length) -> u64 {
 }
 
 pub trait LoadGenerator {
-    /// From connecting to the last answer. The tables must be prepared and settled.
+    /// Runs the load, from connecting to the last answer. The tables must be prepared and settled.
     fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
 /// Clients per host, as even as possible. Loads of processes keep a process on one host.
 pub fn segments(shape: &LoadShape, hosts: usize) -> Result<Vec<Range<u32>>, Failure> {
     let clients = shape.clients.clone();
-    let (parts, each, what) = match shape.traffic.is_by_process() {
-        true => {
-            let processes = shape.traffic.processes.max(1);
-            (processes, clients.len() as u32 / processes, "processes")
-        }
-        false => (clients.len() as u32, 1, "clients"),
+    let (parts, each, what) = if shape.traffic.is_by_process() {
+        let processes = shape.traffic.processes.max(1);
+        (processes, clients.len() as u32 / processes, "processes")
+    } else {
+        (clients.len() as u32, 1, "clients")
     };
     if hosts as u64 > u64::from(parts) {
         let cause = format!("the load consists of {parts} {what}, and each host must have one");

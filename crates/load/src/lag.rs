@@ -7,7 +7,7 @@ const PARTS: usize = 8;
 const PART_BITS: u32 = PARTS.trailing_zeros();
 const BUCKETS: usize = (64 - PART_BITS as usize + 1) * PARTS;
 
-/// In nanoseconds, within 12.5 %; the maximum is exact.
+/// Delays in nanoseconds, within 12.5 %; the maximum is exact.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Counted", try_from = "Counted")]
 pub struct LoopLag {
@@ -30,8 +30,8 @@ struct Counted {
 
 impl From<LoopLag> for Counted {
     fn from(lag: LoopLag) -> Counted {
-        let held = lag.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
-        Counted { counts: held.collect(), max_ns: lag.max_ns }
+        let filled = lag.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
+        Counted { counts: filled.collect(), max_ns: lag.max_ns }
     }
 }
 
@@ -41,8 +41,8 @@ impl TryFrom<Counted> for LoopLag {
     fn try_from(counted: Counted) -> Result<LoopLag, String> {
         let mut lag = LoopLag { max_ns: counted.max_ns, ..LoopLag::default() };
         for (bucket, count) in counted.counts {
-            let held = lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))?;
-            *held = held.saturating_add(count);
+            let sum = lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))?;
+            *sum = sum.saturating_add(count);
         }
         Ok(lag)
     }

@@ -125,16 +125,16 @@ pub enum SyncPoint {
 pub struct KeptRow {
     pub rows: u64,
     pub columns: Vec<String>,
-    /// Of the last row, or of all, row by row; text where the lane does not know types.
+    /// Values of the last row, or of all, row by row; text where the lane does not know types.
     pub values: Vec<Datum>,
 }
 
-/// What a lane of blocks moved, and the submission cost.
+/// The bytes that a lane of blocks moved, and the cost of submission.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfer {
     /// How operations ran, with kernel features.
     pub form: String,
-    /// Features that the operating system lacked, and were done without.
+    /// Features that the operating system does not have, and were done without.
     pub shortfalls: Vec<String>,
     /// Threads whose CPU time is not the worker's.
     pub helpers: Helpers,
@@ -145,11 +145,11 @@ pub struct Transfer {
     pub syncs: u64,
     /// Bytes that the operations can reach in all files.
     pub span_bytes: u64,
-    /// Of a sample, in the measured part.
+    /// Submission cost of a sample of operations, in the measured part.
     pub submission: Durations,
 }
 
-/// Who executes a lane's operations.
+/// The threads that execute a lane's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Helpers {
     /// The worker's thread and the kernel.
@@ -181,14 +181,14 @@ impl Transfer {
 /// A system's own counts of a load's sessions, from before the first operation to after the last. `None`: not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionCounts {
-    /// Begun, however they ended.
+    /// Number of transactions that were started, however they ended.
     pub transactions: Option<u64>,
     /// Executed, however they ended.
     pub statements: Option<u64>,
-    /// Possibly counted twice: statements prepared anew.
+    /// Number of statements that may be counted twice, since they were prepared again.
     pub twice: u64,
     pub commits: Option<u64>,
-    /// What a commit of the weakest session promises by the settings that it has now.
+    /// The durability of a commit in the weakest session, by the settings that it has now.
     #[serde(default)]
     pub promise: Option<DurabilityTier>,
     /// The same before the load.
@@ -199,11 +199,12 @@ pub struct SessionCounts {
 impl SessionCounts {
     #[must_use]
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
-        let sum =
-            |mine: Option<u64>, theirs: Option<u64>| mine.zip(theirs).map(|(mine, theirs)| mine.saturating_add(theirs));
-        let weakest = |mine: Option<DurabilityTier>, theirs: Option<DurabilityTier>| {
+        fn sum(mine: Option<u64>, theirs: Option<u64>) -> Option<u64> {
+            mine.zip(theirs).map(|(mine, theirs)| mine.saturating_add(theirs))
+        }
+        fn weakest(mine: Option<DurabilityTier>, theirs: Option<DurabilityTier>) -> Option<DurabilityTier> {
             mine.zip(theirs).map_or(mine.or(theirs), |(mine, theirs)| Some(mine.min(theirs)))
-        };
+        }
         SessionCounts {
             transactions: sum(self.transactions, other.transactions),
             statements: sum(self.statements, other.statements),
@@ -214,12 +215,15 @@ impl SessionCounts {
         }
     }
 
-    /// Without the counting query itself. `None` if a count went down: another session.
+    /// The counts since `before`, without the counting query itself. `None` if a count went down: another session.
     pub fn since(self, before: SessionCounts) -> Option<SessionCounts> {
-        let since = |now: Option<u64>, then: Option<u64>, own: u64| match (now, then) {
-            (Some(now), Some(then)) => now.checked_sub(then)?.checked_sub(own).map(Some),
-            _ => Some(None),
-        };
+        /// `query` is how much the counting query itself adds. `None` if the count went down.
+        fn since(now: Option<u64>, then: Option<u64>, query: u64) -> Option<Option<u64>> {
+            match (now, then) {
+                (Some(now), Some(then)) => now.checked_sub(then)?.checked_sub(query).map(Some),
+                _ => Some(None),
+            }
+        }
         Some(SessionCounts {
             transactions: since(self.transactions, before.transactions, 1)?,
             statements: since(self.statements, before.statements, 1)?,
@@ -231,7 +235,7 @@ impl SessionCounts {
     }
 }
 
-/// Rows that a system returned and changed, as each of its answers tells.
+/// Rows that a system returned and changed, as each of its answers reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCounts {
     pub returned: u64,
@@ -267,12 +271,12 @@ impl RowCounts {
     }
 }
 
-/// Who timestamps an operation.
+/// The source of an operation's timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instants {
-    /// At the client's turn, and when its completion is handled.
+    /// The worker takes them at the client's turn, and when it handles the completion.
     Worker,
-    /// By [`Lane::instants_ns`], where submitting and reaping cost as much as the operations and must not count.
+    /// [`Lane::instants_ns`] has them, where submitting and reaping cost as much as the operations and must not count.
     Lane,
 }
 
@@ -290,7 +294,7 @@ pub enum Instants {
 /// - **Recovery.** After a failure [`Lane::recover`] is called once, whatever the failure was: inside a transaction or not, on a
 ///   connection that is gone, or where the system has rolled back by itself. Afterwards the client begins its next transaction.
 ///   What has failed leaves nothing. It is called after [`Lane::end_transaction`] has failed, too.
-/// - **Refusals.** What the engine cannot do, such as a pipeline or connections made anew, is refused by
+/// - **Refusals.** What the engine cannot do, such as a pipeline or connections that are made again, is refused by
 ///   [`System::drive`](families::system::System::drive) before the load begins, and never done in another way.
 pub trait Lane {
     const INSTANTS: Instants = Instants::Worker;
@@ -351,7 +355,7 @@ pub trait Lane {
     /// The measured part begins.
     fn begin_measurement(&mut self) {}
 
-    /// Of a lane of blocks; called once, at the end.
+    /// The transfer of a lane of blocks; called once, at the end.
     fn transfer(&mut self) -> Option<Transfer> {
         None
     }
@@ -361,17 +365,17 @@ pub trait Lane {
         Err("the engine does not tell what it has counted of a session".to_owned())
     }
 
-    /// The server's number of a client's session, if it tells one.
+    /// The server's number of a client's session, if it reports one.
     fn session_number(&self, _client: usize) -> Option<u32> {
         None
     }
 
-    /// If counted exactly.
+    /// Number of entries into the kernel, if they are counted exactly.
     fn kernel_entries(&self) -> Option<u64> {
         None
     }
 
-    /// Counts the rows of every answer to this connection so far, also before it was made anew. `None`: the lane has no rows.
+    /// Counts the rows of every answer to this connection so far, also before it was made again. `None`: the lane has no rows.
     fn rows(&self, _connection: usize) -> Option<RowCounts> {
         None
     }

@@ -1,9 +1,9 @@
-//! What makes and records load, whatever is asked: shared-nothing threads with static dispatch ([`lane`], [`worker`]), the
+//! The parts that make and record load, whatever is asked: shared-nothing threads with static dispatch ([`lane`],
+//! [`worker`]), the
 //! threads of one host together ([`generator`]), and what a run of them measured ([`run`], [`measure`]).
 
 #![forbid(unsafe_code)]
 
-pub mod beside;
 pub mod clock;
 pub mod completed;
 pub mod counters;
@@ -16,6 +16,7 @@ pub mod lag;
 pub mod lane;
 pub mod measure;
 pub mod observer;
+pub mod overlap;
 pub mod pacer;
 pub mod pool;
 pub mod recorder;

@@ -1,4 +1,4 @@
-//! From counts and histograms to measurements and marks.
+//! Makes measurements and marks from counts and histograms.
 
 pub mod client;
 mod hosts;
@@ -33,15 +33,15 @@ pub struct LoadResult<'a> {
     pub cores: f64,
     /// Empty for a single unnamed host.
     pub hosts: Vec<HostFigures>,
-    /// Where the engine worked.
+    /// The threads in which the engine worked.
     pub placement: Placement,
     /// The engine's own counters over the run.
     pub counters: Counters,
-    /// Of the server's processes, from before the warm-up to the end.
+    /// CPU time of the server's processes, from before the warm-up to the end.
     pub server_cpu_s: Result<f64, String>,
     /// Largest difference between hosts.
     pub start_skew_ns: Option<u64>,
-    /// Until their common start.
+    /// Time until the hosts' common start.
     pub start_time_ns: Option<u64>,
     pub pace: Pace,
     /// How their transactions came otherwise.
@@ -80,7 +80,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     marks.extend(shape::marks(&evidence));
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
-    marks.extend(Steady::of(&evidence.latencies.rates_per_s, "the rate").mark());
+    marks.extend(Steady::judge(&evidence.latencies.rates_per_s, "the rate").mark());
     RunRecord {
         state: RunState::Measured,
         reason: None,
@@ -101,20 +101,20 @@ pub fn latencies(
     role: Role,
     into: &mut Vec<Measurement>,
 ) {
-    let mut push = |name: &str, role: Role, reading: Reading| {
-        into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
-    };
-    push("mean", Role::Secondary, durations.mean(stopped));
-    for (name, quantile, own_role) in [
+    let quantiles = [
         ("p50", 0.5, role),
         ("p90", 0.9, Role::Secondary),
         ("p95", 0.95, Role::Secondary),
         ("p99", 0.99, role),
         ("p999", 0.999, Role::Secondary),
-    ] {
-        push(name, own_role, durations.quantile(quantile, what));
-    }
-    push("max", Role::Secondary, durations.longest());
+    ];
+    let readings = [("mean", Role::Secondary, durations.mean(stopped))]
+        .into_iter()
+        .chain(quantiles.map(|(name, quantile, role)| (name, role, durations.quantile(quantile, what))))
+        .chain([("max", Role::Secondary, durations.longest())]);
+    into.extend(readings.map(|(name, role, reading)| {
+        Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading)
+    }));
 }
 
 /// Percent of the measured part's operations that failed or were skipped as too late.
@@ -122,40 +122,41 @@ pub fn failed_share(evidence: &LoadResult<'_>) -> Measurement {
     Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
 }
 
-/// Failed or skipped in the measured part. What was due at its very end and not begun has not failed, nor what would
+/// Failed or skipped in the measured part. What was due at its very end and not started has not failed, nor what would
 /// have been retried.
 fn failed(evidence: &LoadResult<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
-/// Little's law: the throughput accounts for so many clients that wait for a response or think. In a closed loop that is how
+/// Little's law: the throughput accounts for this many clients that wait for a response or think. In a closed loop that
+/// is how
 /// many there are.
 pub fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
     let counts = &evidence.counts;
     let think_s = counts.think_ns as f64 / 1e9 / counts.succeeded_in_window.max(1) as f64;
-    let of_mean = |us: f64| rate * (us / 1e6 + think_s);
     let reading = match evidence.latencies.response.mean(counts.stopped()) {
         _ if evidence.latencies.response.failed() > 0 => {
             Reading::unavailable("how long those that did not succeed took is unknown")
         }
-        Reading::Value(us) => Reading::Value(of_mean(us)),
+        Reading::Value(us) => Reading::Value(rate * (us / 1e6 + think_s)),
         unknown @ Reading::Unavailable(_) => unknown,
     };
     Measurement::new(CONCURRENCY, "", Direction::Neither, Role::Diagnostic, reading)
 }
 
 pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
-    let mut push = |id: &str, count: u64| {
-        into.push(Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64));
-    };
-    push("errors", counts.failures());
+    let mut counted = vec![("errors".to_owned(), counts.failures())];
     if counts.retries > 0 {
-        push("retried", counts.retried);
-        push("retries", counts.retries);
+        counted.extend([("retried".to_owned(), counts.retried), ("retries".to_owned(), counts.retries)]);
     }
     for (class, count) in ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0) {
-        push(&format!("errors_{}", class.as_str()), count);
+        counted.push((format!("errors_{}", class.as_str()), count));
     }
+    into.extend(
+        counted
+            .into_iter()
+            .map(|(id, count)| Measurement::value(&id, "", Direction::Lower, Role::Diagnostic, count as f64)),
+    );
 }
 
 /// Rows per try of a transaction, warm-up included.
@@ -171,7 +172,7 @@ fn rows_per_try(rows: RowCounts, tries: u64, suffix: &str) -> [Measurement; 2] {
     })
 }
 
-/// Of the server while it was loaded, warm-up included: the counter's name, and the metric's.
+/// Checkpoints of the server while it was loaded, warm-up included: the counter's name, and the metric's.
 const CHECKPOINTS: &str = "checkpoints";
 
 /// Server cost, and its counters.
@@ -191,13 +192,14 @@ fn server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// With the first message of each class.
+/// A mark for each class of errors, with its first message.
 pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
-    let of_class = |(class, count): (&ErrorClass, u64)| {
+    let counted = ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0);
+    let marks = counted.map(|(class, count)| {
         let message = counts.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
         Mark { kind: MarkKind::Errors, detail: format!("{count} × {}: {message}", class.as_str()) }
-    };
-    ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
+    });
+    marks.collect()
 }
 
 /// Finds whether the load fell behind, or worked off what the warm-up had left over: compared with what the rate made due in the
@@ -227,8 +229,8 @@ pub fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
         return Vec::new();
     }
     let found = stats::Motion::from_series(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
-    let p = |(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
-    [DRIFT_P, LEVELS_P].into_iter().zip(found).map(p).collect()
+    let values = [DRIFT_P, LEVELS_P].into_iter().zip(found);
+    values.map(|(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p)).collect()
 }
 
 #[cfg(test)]
@@ -271,9 +273,12 @@ mod tests {
     }
 
     fn reading(record: &RunRecord, id: &str) -> Reading {
-        let known = || record.measurements.iter().map(|m| m.metric.id.as_str()).collect::<Vec<_>>().join(" ");
         let found = record.measurements.iter().find(|m| m.metric.id == id);
-        found.unwrap_or_else(|| panic!("no {id} in {}", known())).reading.clone()
+        let Some(found) = found else {
+            let known = record.measurements.iter().map(|m| m.metric.id.as_str()).collect::<Vec<_>>().join(" ");
+            panic!("no {id} in {known}")
+        };
+        found.reading.clone()
     }
 
     #[test]
@@ -302,12 +307,12 @@ mod tests {
     #[test]
     fn a_client_at_its_quota_is_the_bottleneck() {
         // 98 % of 15 % of a core.
-        let mut held = evidence(5_000, 147_000_000, Pace::Closed);
-        held.cores = 0.15;
-        let held = record(held);
-        assert_eq!(held.marks[0].kind, MarkKind::ClientSaturated);
-        assert!(held.marks[0].detail.contains("98 % of the 0.15 cores that they may use"), "{:?}", held.marks);
-        assert!(matches!(reading(&held, "busiest_thread"), Reading::Value(share) if (share - 0.98).abs() < 1e-9));
+        let mut limited = evidence(5_000, 147_000_000, Pace::Closed);
+        limited.cores = 0.15;
+        let limited = record(limited);
+        assert_eq!(limited.marks[0].kind, MarkKind::ClientSaturated);
+        assert!(limited.marks[0].detail.contains("98 % of the 0.15 cores that they may use"), "{:?}", limited.marks);
+        assert!(matches!(reading(&limited, "busiest_thread"), Reading::Value(share) if (share - 0.98).abs() < 1e-9));
         // Four threads on one of two processors.
         let mut bound = evidence(5_000, 960_000_000, Pace::Closed);
         (bound.workers, bound.cores, bound.counts.threads) = (4, 2.0, vec![240_000_000; 4]);
@@ -322,11 +327,11 @@ mod tests {
 
     #[test]
     fn a_pause_of_etalon_itself_voids_its_run() {
-        let paused = |ns: u64| {
+        fn paused(ns: u64) -> Vec<Mark> {
             let mut one = evidence(5_000, 100_000_000, Pace::Closed);
             one.counts.paused_ns = ns;
             record(one).marks
-        };
+        }
         assert_eq!(paused(9_000_000), []);
         let marks = paused(400_000_000);
         assert!(marks.len() == 1 && marks[0].kind == MarkKind::Paused && marks[0].kind.voids_verdict(), "{marks:?}");
@@ -354,11 +359,11 @@ mod tests {
 
     #[test]
     fn a_client_that_turns_late_to_what_is_due_is_marked_only_if_that_is_its_own_doing() {
-        let with_lag = |lag_ns: u64, cpu_ns: u64, pace| {
+        fn with_lag(lag_ns: u64, cpu_ns: u64, pace: Pace) -> Vec<Mark> {
             let mut evidence = evidence(5_000, cpu_ns, pace);
             (0..1_000).for_each(|_| evidence.counts.lag.record(lag_ns));
             record(evidence).marks
-        };
+        }
         // The median response is 1 ms.
         let rate = Pace::Rate(5_000.0);
         assert_eq!(with_lag(90_000, 100_000_000, rate), [], "less than a tenth");
@@ -368,8 +373,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_knows_the_mean_of_what_the_end_has_stopped_the_slowest_of() {
-        let stopped = |not_begun: u64| {
+    fn a_mean_is_unknown_where_the_end_has_stopped_the_slowest() {
+        fn stopped(not_begun: u64) -> RunRecord {
             let mut evidence = evidence(1_000, 0, Pace::Rate(1_000.0));
             let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
             collector.response.record(1_000_000, 1_000);
@@ -380,7 +385,7 @@ mod tests {
             kind.response.record_failed(not_begun);
             evidence.counts.kinds = vec![kind];
             record(evidence)
-        };
+        }
         let (whole, cut) = (stopped(0), stopped(17));
         assert!(matches!(reading(&whole, "response_mean"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
         for id in ["response_mean", "service_mean", "response_mean_select"] {
@@ -397,8 +402,9 @@ mod tests {
     fn what_the_load_met_is_measured_where_the_plan_has_it() {
         let plain = record(evidence(1_000, 0, Pace::Closed));
         assert_eq!(reading(&plain, "over_5s"), Reading::Value(0.0));
-        let has = |record: &RunRecord, id: &str| record.measurements.iter().any(|m| m.metric.id == id);
-        assert!(!has(&plain, "late") && !has(&plain, "backlog_max") && !has(&plain, "pool_wait_p50"));
+        for id in ["late", "backlog_max", "pool_wait_p50"] {
+            assert!(!plain.measurements.iter().any(|m| m.metric.id == id), "{id}");
+        }
         let traffic =
             NetworkTraffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..NetworkTraffic::default() };
         let mut limited = LoadResult { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };

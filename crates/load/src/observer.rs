@@ -16,7 +16,7 @@ pub struct Tick {
     /// 99th percentile of the response time, in nanoseconds, if the interval has one.
     pub p99_ns: Option<u64>,
     pub errors: u64,
-    /// Most transactions that were due and not begun.
+    /// Most transactions that were due and not started.
     pub backlog: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct Tick {
 pub struct ExperimentProgress {
     pub done: usize,
     pub planned: usize,
-    /// By the plan and preparation so far.
+    /// The time left, by the plan and the preparation so far.
     pub left: Duration,
 }
 
@@ -37,15 +37,15 @@ pub struct StepProgress<'a> {
     pub of: usize,
 }
 
-/// Of a load of tables that takes long.
+/// The progress of a load of tables that takes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TablesProgress<'a> {
     /// Name of the data set.
     pub data: &'a str,
     pub rows_done: u64,
-    /// In all.
+    /// Number of rows in all.
     pub rows: u64,
-    /// At the speed so far, of the rows alone; `None` before it is known.
+    /// The time left for the rows, at the speed so far; `None` before it is known.
     pub left: Option<Duration>,
 }
 
@@ -59,10 +59,10 @@ pub trait Observer {
     /// Measured runs to be repeated with the rest of their rounds.
     fn repeated(&mut self, _runs: usize) {}
 
-    /// At an experiment that ends when it is sure, after so many rounds; late if its time is over.
+    /// Called at each look of an experiment that ends when it is sure; late if its time is over.
     fn looked(&mut self, _rounds: u32, _found: &Look, _is_late: bool) {}
 
-    /// Before its first run.
+    /// Called before a round's first run.
     fn round_started(&mut self, _round: u32, _rounds: u32) {}
 
     fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: ExperimentProgress) {}

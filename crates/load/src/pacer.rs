@@ -28,9 +28,9 @@ pub struct Eased {
     pub start_ns: u64,
     /// Clients begin evenly over this time.
     pub ramp_ns: u64,
-    /// Of all workers.
+    /// Number of clients of all workers.
     pub all_clients: u32,
-    /// Between transactions.
+    /// Think time between transactions.
     pub think: Option<Span>,
 }
 
@@ -45,7 +45,7 @@ impl Eased {
     }
 }
 
-/// What a schedule is made of.
+/// The options of which a schedule is made.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduleOptions {
     /// Seed of the run.
@@ -53,7 +53,7 @@ pub struct ScheduleOptions {
     /// Index among the run's schedules.
     pub number: u32,
     pub arrivals: Arrivals,
-    /// After the ramp.
+    /// The rate after the ramp.
     pub rate_per_s: f64,
     /// First instant of a constant rate, as a share of its period: interleaves workers.
     pub phase: f64,
@@ -115,7 +115,7 @@ struct Cursor {
     at_ns: u64,
     /// How many instants came before it.
     passed: u64,
-    /// In operational time.
+    /// The instant in operational time.
     units: f64,
     rng: Rng,
     options: ScheduleOptions,

@@ -15,7 +15,7 @@ pub struct ConnectionPool {
     /// Either this queue or the waiting one is empty.
     free: VecDeque<usize>,
     waiting: VecDeque<WaitingClient>,
-    /// By connection.
+    /// The client of each connection.
     holders: Vec<Option<usize>>,
     timeout_ns: Option<u64>,
 }
@@ -30,7 +30,7 @@ impl ConnectionPool {
         }
     }
 
-    /// At once, or after waiting in line.
+    /// Takes a connection if one is free; else the client waits in line.
     pub fn acquire(&mut self, client: usize, now_ns: u64) -> Option<usize> {
         let Some(connection) = self.free.pop_front() else {
             self.waiting.push_back(WaitingClient { client, since_ns: now_ns });

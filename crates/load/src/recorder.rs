@@ -13,15 +13,15 @@ use crate::lane::RowCounts;
 
 #[derive(Debug)]
 pub struct RecordedInterval {
-    /// Where it returns to.
+    /// The worker to which the interval returns.
     pub worker: usize,
-    /// From 0 at the start of the measured part.
+    /// Number of the interval, 0 at the start of the measured part.
     pub number: u32,
-    /// Of successes and failures.
+    /// Response times of successes, and the number of failures.
     pub response: Durations,
-    /// If they can differ from response times.
+    /// Service times, if they can differ from response times.
     pub service: Option<Durations>,
-    /// Most transactions that were due and not begun.
+    /// Most transactions that were due and not started.
     pub backlog: u64,
     pub extent: Extent,
 }
@@ -38,7 +38,7 @@ pub enum Extent {
 /// One kind of transactions in the measured part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KindCounts {
-    /// As the stream calls it.
+    /// The kind's name, given by the stream.
     pub name: String,
     /// Counted like [`LoadCounts::completed`](crate::worker::LoadCounts::completed).
     pub completed: Completed,
@@ -47,7 +47,7 @@ pub struct KindCounts {
     pub failed: u64,
     /// Cut off by the end of the measured part after longer than any response.
     pub broken_off: u64,
-    /// Never begun ones count as failed: each kind may have lost them.
+    /// Response times; transactions that were never started count as failed: each kind may have lost them.
     pub response: Durations,
     /// Number of tries that ended, warm-up included.
     pub tries: u64,
@@ -122,7 +122,7 @@ impl RecordedInterval {
     }
 }
 
-/// Which latencies can differ under a pacer.
+/// The latencies that can differ under a pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LatencyKinds {
     /// A closed loop sends as intended: both are equal.
@@ -186,7 +186,7 @@ impl Recorder {
         }
     }
 
-    /// Due and not begun.
+    /// Records how many transactions are due and not started.
     pub fn record_backlog(&mut self, now_ns: u64, backlog: u64) {
         self.turn(now_ns);
         self.current.backlog = self.current.backlog.max(backlog);

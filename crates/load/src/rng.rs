@@ -32,7 +32,7 @@ impl Rng {
         lo.wrapping_add(self.below_or_equal(range) as i64)
     }
 
-    /// In `0..=range`, by rejection on the fewest bits.
+    /// Draws from `0..=range`, by rejection on the fewest bits.
     fn below_or_equal(&mut self, range: u64) -> u64 {
         let shift = range.leading_zeros().min(63);
         loop {
@@ -43,7 +43,7 @@ impl Rng {
         }
     }
 
-    /// In [0, 1), with 53 random bits.
+    /// Draws from [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         self.0.next_f64()
     }
@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn a_transaction_draws_the_same_values_again() {
-        let draw = |client, index| Rng::of_transaction(42, client, index).next_u64();
+        fn draw(client: u32, index: u64) -> u64 {
+            Rng::of_transaction(42, client, index).next_u64()
+        }
         assert_eq!(draw(3, 9), draw(3, 9));
         assert_ne!(draw(3, 9), draw(9, 3));
         assert_ne!(draw(0, 1), draw(1, 0));

@@ -1,4 +1,4 @@
-//! One run of a load: what the generator counts, held against what the system counts.
+//! One run of a load: what the generator counts, checked against what the system counts.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
 pub trait ServerCounters {
     fn counters(&self) -> Result<Counters, Failure>;
 
-    /// Of the server's processes.
+    /// CPU time of the server's processes.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
     /// Result of a query.
@@ -26,15 +26,16 @@ pub trait ServerCounters {
 
     fn placement(&self) -> Placement;
 
-    /// Whether the tables held what was loaded, and nothing else, when the run began.
+    /// Whether the tables contained what was loaded, and nothing else, when the run began.
     fn begins_loaded(&self) -> bool {
         true
     }
 }
 
-/// A family's part in a run: what its counts are held against, and what is measured.
+/// A family's part in a run: the counts by which it is checked, and the measurements.
 pub trait Account: Sync {
-    /// Holds the client's counts against the server's. Returns the server's since `before`, and what could not be held.
+    /// Checks the client's counts against the server's. Returns the server's since `before`, and marks for what could
+    /// not be checked.
     fn check(
         &self,
         server: &dyn ServerCounters,
@@ -66,9 +67,9 @@ impl LoadRun<'_> {
         };
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.server.server_cpu_s()? - before));
         let own_cpu = own_cpu_before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
-        let whole = Whole::of(shares)?;
+        let whole = MergedLoad::from_shares(shares)?;
         let server_cpu_s = match self.server.placement() {
-            Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.counts, own_cpu),
+            Placement::OwnThreads => without_the_generator(server_cpu_s, &whole.counts, own_cpu),
             Placement::InProcess | Placement::Server => server_cpu_s,
         };
         report_tasks(&whole.counts.tasks, observer);
@@ -96,17 +97,18 @@ impl LoadRun<'_> {
     }
 }
 
-/// What of the process's CPU time an engine with threads of its own has used: all but the workers' and this thread's.
-fn beside_the_generator(
+/// The part of the process's CPU time that an engine with threads of its own has used: all but the workers' and this
+/// thread's.
+fn without_the_generator(
     process: Result<f64, String>,
     counts: &LoadCounts,
-    own: Result<Duration, String>,
+    this_thread: Result<Duration, String>,
 ) -> Result<f64, String> {
     let workers_ns = counts.generator_cpu_ns.ok_or("the operating system does not tell what the workers have used")?;
-    Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
+    Ok((process? - this_thread?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
 }
 
-struct Whole {
+struct MergedLoad {
     counts: LoadCounts,
     latencies: Latencies,
     workers: usize,
@@ -117,10 +119,10 @@ struct Whole {
     start_time_ns: Option<u64>,
 }
 
-impl Whole {
+impl MergedLoad {
     /// Sums counts and merges histograms; nothing is averaged.
-    fn of(shares: Vec<HostLoad>) -> Result<Whole, Failure> {
-        let hosts = HostFigures::of(&shares);
+    fn from_shares(shares: Vec<HostLoad>) -> Result<MergedLoad, Failure> {
+        let hosts = HostFigures::from_loads(&shares);
         let surroundings = shares.iter().map(|share| share.surroundings.clone()).collect();
         let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
         let start_time_ns = shares.iter().filter_map(|share| share.start_time_ns).max();
@@ -134,7 +136,7 @@ impl Whole {
             workers = workers.saturating_add(share.workers);
             cores += share.cores;
         }
-        Ok(Whole { counts, latencies, workers, cores, hosts, surroundings, start_skew_ns, start_time_ns })
+        Ok(MergedLoad { counts, latencies, workers, cores, hosts, surroundings, start_skew_ns, start_time_ns })
     }
 }
 
@@ -144,7 +146,8 @@ fn report_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     }
 }
 
-/// Share of the think time that a run may lack: draws differ from their mean, and the clients from their beginning.
+/// Share of the think time by which a run may fall short: draws differ from their mean, and the clients from their
+/// beginning.
 const THINK_LEFT: f64 = 1.1;
 /// Thoughts more than the time has room for, of each client: one under way at either edge.
 const THOUGHTS_AT_EDGES: f64 = 2.0;
@@ -166,33 +169,42 @@ fn refuse_without_think(counts: &LoadCounts, shape: &LoadShape) -> Result<(), Fa
 
 /// Refuses unusable figures.
 pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
-    let said = |class: ErrorClass| counts.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
-    let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the run", cause));
-    if let Some(message) = said(ErrorClass::Unresponsive) {
+    let Some((kind, cause)) = fatal_cause(counts) else { return Ok(()) };
+    let failure = Failure::new(kind, "finish the run", cause);
+    Err(match kind {
+        FailureKind::NothingEnded => failure.hint("write a longer `duration` under `[schedule]`"),
+        _ => failure,
+    })
+}
+
+fn fatal_cause(counts: &LoadCounts) -> Option<(FailureKind, String)> {
+    if let Some(message) = first_message(counts, ErrorClass::Unresponsive) {
         let given_up = counts.failures_of(ErrorClass::Unresponsive);
-        return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
+        return Some((FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up")));
     }
     if counts.connection_lost {
-        let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");
-        return refuse(FailureKind::ConnectionLost, format!("a connection was lost: {message}"));
+        let message = first_message(counts, ErrorClass::ConnectionLost).unwrap_or("it did not say why");
+        return Some((FailureKind::ConnectionLost, format!("a connection was lost: {message}")));
     }
-    if let Some(message) = said(ErrorClass::DiskFull) {
-        return refuse(FailureKind::DiskFull, format!("the system's device is full: {message}"));
+    if let Some(message) = first_message(counts, ErrorClass::DiskFull) {
+        return Some((FailureKind::DiskFull, format!("the system's device is full: {message}")));
     }
-    if let Some(message) = said(ErrorClass::Script) {
-        return refuse(FailureKind::Other, format!("the script failed: {message}"));
+    if let Some(message) = first_message(counts, ErrorClass::Script) {
+        return Some((FailureKind::Other, format!("the script failed: {message}")));
     }
     if counts.gave_up || (counts.succeeded_in_window == 0 && counts.failures() > 0) {
         let message = counts.messages.first().map_or("no message", |error| error.message.as_str());
-        let who = match counts.gave_up && counts.succeeded > 0 {
-            true => format!("of one thread's transactions the first {HOPELESS_FAILURES} failed"),
-            false => "no transaction succeeded".to_owned(),
+        let who = if counts.gave_up && counts.succeeded > 0 {
+            format!("of one thread's transactions the first {HOPELESS_FAILURES} failed")
+        } else {
+            "no transaction succeeded".to_owned()
         };
-        return refuse(FailureKind::Other, format!("{who}: {message}"));
+        return Some((FailureKind::Other, format!("{who}: {message}")));
     }
-    if counts.succeeded_in_window == 0 {
-        let failed = refuse(FailureKind::NothingEnded, "nothing ended within the measured part".to_owned());
-        return failed.map_err(|failure| failure.hint("write a longer `duration` under `[schedule]`"));
-    }
-    Ok(())
+    (counts.succeeded_in_window == 0)
+        .then(|| (FailureKind::NothingEnded, "nothing ended within the measured part".to_owned()))
+}
+
+fn first_message(counts: &LoadCounts, class: ErrorClass) -> Option<&str> {
+    counts.messages.iter().find(|error| error.class == class).map(|error| error.message.as_str())
 }

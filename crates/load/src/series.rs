@@ -13,7 +13,7 @@ pub struct Collector {
     /// Per worker; an interval is complete once all have passed it.
     last: Vec<Option<u32>>,
     open: BTreeMap<u32, Sum>,
-    whole: Vec<Whole>,
+    whole: Vec<CompleteInterval>,
     pub response: Durations,
     /// All intervals, if service and response time can differ.
     pub service: Option<Durations>,
@@ -36,7 +36,7 @@ struct Sum {
 
 /// An interval reported by every worker.
 #[derive(Debug)]
-pub struct Whole {
+pub struct CompleteInterval {
     pub number: u32,
     pub succeeded: u64,
     pub errors: u64,
@@ -48,7 +48,7 @@ pub struct Whole {
     serialised: Vec<u8>,
 }
 
-impl Whole {
+impl CompleteInterval {
     /// `None` if a worker ended in it, or if it lies partly beyond the measured part, where no full load was kept up.
     pub fn rate_per_s(&self, interval_ns: u64, window_ns: Option<u64>) -> Option<f64> {
         let end_ns = (u64::from(self.number) + 1) * interval_ns;
@@ -71,7 +71,7 @@ impl Collector {
     }
 
     /// Returns the intervals that it completes.
-    pub fn take(&mut self, interval: &RecordedInterval) -> &[Whole] {
+    pub fn take(&mut self, interval: &RecordedInterval) -> &[CompleteInterval] {
         let sum = self.open.entry(interval.number).or_default();
         if interval.extent == Extent::CutShort {
             sum.extent = Extent::CutShort;
@@ -96,7 +96,7 @@ impl Collector {
     fn close_up_to(&mut self, number: u32) {
         let later = self.open.split_off(&number.saturating_add(1));
         for (number, sum) in std::mem::replace(&mut self.open, later) {
-            self.whole.push(Whole {
+            self.whole.push(CompleteInterval {
                 number,
                 succeeded: sum.response.succeeded(),
                 errors: sum.response.failed(),
@@ -109,7 +109,7 @@ impl Collector {
         }
     }
 
-    /// Of intervals wholly inside the measured part.
+    /// Rates of the intervals that lie wholly inside the measured part.
     pub fn rates_per_s(&self, window_ns: u64) -> Vec<f64> {
         let whole_intervals = (window_ns / self.interval_ns) as usize;
         let mut rates = vec![0.0; whole_intervals];
@@ -121,7 +121,7 @@ impl Collector {
         rates
     }
 
-    /// A host's latencies, with transactions that were due and never begun.
+    /// A host's latencies, with transactions that were due and never started.
     pub fn into_latencies(mut self, host: &str, window_ns: u64, never_begun: u64) -> Latencies {
         self.response.record_failed(never_begun);
         Latencies {
@@ -144,9 +144,9 @@ impl Collector {
             errors,
             histogram,
         };
-        let whole = |kind, of: &Durations| series(kind, None, window_ms, of.failed(), of.serialised());
-        let mut all = vec![whole(SeriesKind::Response, &self.response)];
-        all.extend(self.service.as_ref().map(|service| whole(SeriesKind::Service, service)));
+        let summary = |kind, of: &Durations| series(kind, None, window_ms, of.failed(), of.serialised());
+        let mut all = vec![summary(SeriesKind::Response, &self.response)];
+        all.extend(self.service.as_ref().map(|service| summary(SeriesKind::Service, service)));
         if self.gauge == Gauge::Backlog {
             let mut of_all = histogram();
             self.whole.iter().for_each(|interval| count_in(&mut of_all, interval.backlog, 1));
@@ -170,7 +170,7 @@ impl Collector {
     }
 }
 
-/// Of what succeeded in the whole of a run, on all hosts, the share that took longer.
+/// The share, of all successes of a run on all hosts, that took longer than `limit`.
 pub fn share_beyond(series: &[Series], kind: SeriesKind, limit: Duration) -> Option<f64> {
     let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let whole = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
@@ -182,16 +182,16 @@ pub fn share_beyond(series: &[Series], kind: SeriesKind, limit: Duration) -> Opt
     (all > 0).then(|| 1.0 - within as f64 / all as f64)
 }
 
-/// Of one client host, or merged.
+/// Latencies of one client host, or merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Never begun ones count as failed.
+    /// Response times; transactions that were never started count as failed.
     pub response: Durations,
-    /// If they can differ from response times.
+    /// Service times, if they can differ from response times.
     pub service: Option<Durations>,
     /// Per complete interval of the measured part.
     pub rates_per_s: Vec<f64>,
-    /// As stored, under the host's name.
+    /// The series as they are stored, under the host's name.
     pub series: Vec<Series>,
 }
 
@@ -231,20 +231,20 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_is_not_over_has_no_rate_to_be_told() {
+    fn an_interval_that_is_not_over_has_no_rate() {
         let mut collector = Collector::new(2, 1_000_000_000, Gauge::Nothing);
-        let told = |whole: &[Whole], window_ns| -> Vec<Option<f64>> {
-            whole.iter().map(|one| one.rate_per_s(1_000_000_000, window_ns)).collect()
-        };
+        fn rates(complete: &[CompleteInterval], window_ns: Option<u64>) -> Vec<Option<f64>> {
+            complete.iter().map(|one| one.rate_per_s(1_000_000_000, window_ns)).collect()
+        }
         collector.take(&interval(0, 0, &[5]));
-        assert_eq!(told(collector.take(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
+        assert_eq!(rates(collector.take(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
         // Half beyond the end of the measured part.
         collector.take(&interval(0, 1, &[5]));
         let second = collector.take(&interval(1, 1, &[5]));
-        assert_eq!((told(second, Some(1_500_000_000)), told(second, None)), (vec![None], vec![Some(2.0)]));
+        assert_eq!((rates(second, Some(1_500_000_000)), rates(second, None)), (vec![None], vec![Some(2.0)]));
         // A worker may finish within an interval.
         collector.take(&RecordedInterval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
-        assert_eq!(told(collector.take(&interval(1, 2, &[5])), None), [None]);
+        assert_eq!(rates(collector.take(&interval(1, 2, &[5])), None), [None]);
     }
 
     #[test]
@@ -266,8 +266,8 @@ mod tests {
         }
         let series = collector.into_series("here", 3_000_000_000);
         let gauges: Vec<_> = series.iter().filter(|one| one.kind == SeriesKind::Backlog).collect();
-        let worst = |bytes: &[u8]| deserialise(bytes).unwrap().max();
-        let read: Vec<_> = gauges.iter().map(|one| (one.interval, worst(&one.histogram))).collect();
+        let read: Vec<_> =
+            gauges.iter().map(|one| (one.interval, deserialise(&one.histogram).unwrap().max())).collect();
         assert_eq!(read[0], (None, 2));
         assert_eq!(read[1..], [(Some(0), 0), (Some(1), 1), (Some(2), 2)]);
     }

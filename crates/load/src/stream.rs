@@ -12,11 +12,12 @@ use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 pub enum Next {
     /// Execute the operation that was filled in.
     Op,
-    /// Tell the lane of a pipeline point.
+    /// Report a pipeline point to the lane.
     Sync(SyncPoint),
-    /// In nanoseconds, within the transaction.
+    /// Sleep for nanoseconds within the transaction.
     Sleep(u64),
-    /// In nanoseconds, before the transaction, whose time begins afterwards. Under a rate it began when due, pause
+    /// Pause for nanoseconds before the transaction, whose time begins afterwards. Under a rate it began when due,
+    /// pause
     /// included.
     Pause(u64),
     Failed,
@@ -28,7 +29,7 @@ pub enum Next {
 pub struct Retry {
     /// Including the first; 0 leaves only the time limit.
     pub max_tries: u32,
-    /// After the intended start.
+    /// Time after the intended start in which a try may begin.
     pub within_ns: Option<u64>,
 }
 
@@ -46,9 +47,9 @@ impl Retry {
     }
 }
 
-/// What a client has asked of the system in a transaction, counted as a server counts it.
+/// The work that a client has requested of the system in a transaction, counted as a server counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestedWork {
     /// The server's transactions that it ended: one for each message outside an explicit transaction, one for each `COMMIT`
     /// and `ROLLBACK`.
     pub transactions: u64,
@@ -59,9 +60,9 @@ pub struct Asked {
     pub rollbacks: u64,
 }
 
-impl AddAssign for Asked {
+impl AddAssign for RequestedWork {
     #[inline]
-    fn add_assign(&mut self, other: Asked) {
+    fn add_assign(&mut self, other: RequestedWork) {
         self.transactions = self.transactions.saturating_add(other.transactions);
         self.statements = self.statements.saturating_add(other.statements);
         self.commits = self.commits.saturating_add(other.commits);
@@ -69,7 +70,7 @@ impl AddAssign for Asked {
     }
 }
 
-/// After its last try.
+/// The end of a transaction after its last try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionEnd {
     Succeeded,
@@ -89,8 +90,9 @@ pub trait Stream: Sync {
         clients.map(|client| self.client(seed, client)).collect()
     }
 
-    /// From the end of a client's transaction to the intended beginning of its next, `index`, beside the pacer's, in
-    /// nanoseconds.
+    /// Nanoseconds from the end of a client's transaction to the intended beginning of its next, `index`, in addition
+    /// to the
+    /// pacer's.
     fn wait_ns(&self, _client: &mut Self::Client, _index: u64) -> u64 {
         0
     }
@@ -106,7 +108,7 @@ pub trait Stream: Sync {
         Ok(())
     }
 
-    /// After [`Next::Failed`].
+    /// The failure behind [`Next::Failed`].
     fn failure(&self, _client: &mut Self::Client) -> OpError {
         OpError { class: ErrorClass::Script, message: "the stream failed".to_owned() }
     }
@@ -121,9 +123,9 @@ pub trait Stream: Sync {
         0
     }
 
-    /// Of the current or last transaction; 0 where the system does not count.
-    fn asked(&self, _client: &Self::Client) -> Asked {
-        Asked::default()
+    /// The work of the current or last transaction; 0 where the system does not count.
+    fn requested_work(&self, _client: &Self::Client) -> RequestedWork {
+        RequestedWork::default()
     }
 
     /// Transactions that are sent and counted together in a pipeline.

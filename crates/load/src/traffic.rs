@@ -31,7 +31,7 @@ impl Span {
     pub fn draw(self, seed: u64, client: u32, number: u64) -> u64 {
         let draw = Rng::of_transaction(seed, client, number).next_u64();
         let count = u128::from(self.most_ns - self.least_ns) + 1;
-        // The bias is below count / 2^64: less than a clock can tell.
+        // The bias is below count / 2^64: less than a clock can resolve.
         self.least_ns + ((u128::from(draw) * count) >> 64) as u64
     }
 }
@@ -39,7 +39,7 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSize {
     pub connections: u32,
-    /// Before the transaction fails; `None` for ever.
+    /// The longest wait before the transaction fails; `None` for ever.
     pub acquire_timeout_ns: Option<u64>,
 }
 
@@ -49,9 +49,9 @@ pub struct NetworkTraffic {
     pub arrivals: Arrivals,
     /// Clients and tasks begin one after the other, or a rate grows from zero.
     pub ramp_ns: u64,
-    /// Between transactions, without a pool connection.
+    /// Think time between transactions, without a pool connection.
     pub think: Option<Span>,
-    /// Between operations, with the connection.
+    /// Pause between operations, with the connection.
     pub pause: Option<Span>,
     /// Transactions per connection; 0 for no limit.
     pub reconnect_every: u32,

@@ -29,11 +29,11 @@ pub(crate) use transaction::HOPELESS_FAILURES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunLength {
-    /// After the measured part began.
+    /// The load ends this many nanoseconds after the measured part began.
     Time(u64),
-    /// Per client, begun in the measured part.
+    /// Each client starts this many transactions in the measured part.
     Count(u64),
-    /// Until [`Gate::end`].
+    /// The load lasts until [`Gate::end`].
     UntilEnded,
 }
 
@@ -50,7 +50,7 @@ pub struct WorkerContext<'a> {
     pub seed: u64,
     /// Counted over all workers and hosts.
     pub clients: Range<u32>,
-    /// Of all workers.
+    /// Number of clients of all workers.
     pub all_clients: u32,
     pub pace: Pace,
     pub traffic: &'a NetworkTraffic,
@@ -59,9 +59,9 @@ pub struct WorkerContext<'a> {
     pub length: RunLength,
     pub interval_ns: u64,
     pub gate: &'a Gate,
-    /// With the coordinator.
+    /// The exchange of histograms with the coordinator.
     pub exchange: Exchange,
-    /// Of [`WorkerContext::connect`].
+    /// The connections that [`WorkerContext::connect`] made.
     pub opened: Connections,
 }
 
@@ -70,20 +70,20 @@ struct Slot<S: Stream> {
     op: S::Op,
     /// The lane's index. With a pool, the current or last one.
     connection: usize,
-    /// Of the next transaction.
+    /// Index of the next transaction.
     index: u64,
     intended_ns: u64,
     sent_ns: u64,
     counted: u64,
-    /// Of the current transaction.
+    /// Number of tries of the current transaction.
     tries: u32,
     /// Submitted in the current try.
     ops: u32,
     /// Tasks in progress when it became due, itself included.
     running: u32,
-    /// Of the current try, during recovery.
+    /// The failure of the current try, during recovery.
     failure: Option<OpError>,
-    /// Rows of its connection before the current try, where kinds are told apart.
+    /// Rows of its connection before the current try, where kinds are distinguished.
     rows_before: RowCounts,
     stage: Stage,
 }
@@ -92,18 +92,18 @@ struct Slot<S: Stream> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Between,
-    /// Before a transaction, with a pool connection.
+    /// The client has a pool connection, and a transaction is next.
     Admitted,
-    /// Before its transaction.
+    /// The client pauses before its transaction.
     Paused,
-    /// At the next operation of a transaction.
+    /// The next operation of a transaction is due.
     Within,
-    /// At a rejected operation, or after the pause before one.
+    /// A rejected operation is due again, or one after its pause.
     Op,
-    /// At a rejected pipeline point.
+    /// A rejected pipeline point is due again.
     Sync(SyncPoint),
     InFlight,
-    /// After a failure.
+    /// The lane recovers after a failure.
     Recovering,
     /// Reconnecting before a transaction.
     Connecting,
@@ -129,7 +129,7 @@ struct Rules {
     first_client: u32,
     start_ns: u64,
     measured_ns: u64,
-    /// Nothing begins afterwards.
+    /// No transaction begins afterwards.
     end_ns: u64,
     count: Option<u64>,
     pause: Option<crate::traffic::Span>,
@@ -167,7 +167,8 @@ enum Kinds {
     One,
 }
 
-/// From the common start to the end. The lane must be connected, and is closed. Errors under load are counted, and
+/// Runs a worker from the common start to the end. The lane must be connected, and is closed. Errors under load are
+/// counted, and
 /// judged by the conductor.
 pub fn run<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>
 where
@@ -264,7 +265,7 @@ struct Worker<'a, L, S: Stream, C> {
     /// Waiting for an instant, or sleeping.
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     in_flight: usize,
-    /// Not begun yet.
+    /// The first client that has not started yet.
     next_client: usize,
     /// Due and not ended.
     running: u32,
@@ -275,7 +276,7 @@ struct Worker<'a, L, S: Stream, C> {
     heard_ns: u64,
     /// Since sending.
     longest_ns: u64,
-    /// Of the measured part once it has begun.
+    /// The longest response, of the measured part once it has begun.
     longest_response_ns: u64,
     /// Since the worker knows that it should stop.
     stopped_ns: Option<u64>,
@@ -301,7 +302,7 @@ enum GaveUp {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measuring {
     NotYet,
-    Begun,
+    Started,
 }
 
 impl<'a, L, S, C> Worker<'a, L, S, C>
@@ -380,7 +381,7 @@ where
     /// Notes the worker's own use so far.
     fn note_start_of_measurement(&mut self) {
         if self.measuring == Measuring::NotYet && self.now_ns >= self.rules.measured_ns {
-            self.measuring = Measuring::Begun;
+            self.measuring = Measuring::Started;
             self.cpu_at_start = thread_cpu_ns();
             self.helpers_cpu_at_start_ns = self.lane.helpers_cpu_ns();
             self.entries_at_start = self.lane.kernel_entries();
@@ -392,10 +393,9 @@ where
     }
 
     fn finish(mut self, confined: Confined) -> LoadCounts {
-        let used = |end: Option<u64>, start: Option<u64>| end.zip(start).map(|(end, start)| end.saturating_sub(start));
-        self.counts.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
+        self.counts.cpu_ns = difference(thread_cpu_ns(), self.cpu_at_start);
         self.counts.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
-        self.counts.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
+        self.counts.kernel_entries = difference(self.lane.kernel_entries(), self.entries_at_start);
         self.counts.threads.extend(self.counts.cpu_ns);
         self.counts.confined.extend(self.counts.cpu_ns.map(|cpu_ns| Confined { cpu_ns, ..confined }));
         let helpers_ns = self.lane.helpers_cpu_ns().saturating_sub(self.helpers_cpu_at_start_ns);
@@ -429,7 +429,7 @@ where
 }
 
 impl<L, S: Stream, C> Worker<'_, L, S, C> {
-    /// Under a rate: due in the measured part, and not begun because all clients were busy.
+    /// Counts, under a rate, what was due in the measured part, and not started because all clients were busy.
     fn count_due(&mut self) {
         let Pacer::Rate(schedule) = &self.pacer else { return };
         let end_ns = self.rules.measured_ns + self.counts.window_ns;
@@ -439,14 +439,14 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
         self.counts.due_in_window = (due - before) * batch;
         // A run by count has taken all.
         if self.rules.count.is_none() {
-            let begun = schedule.taken().max(before);
-            let not_begun = due.saturating_sub(begun) * batch;
+            let started = schedule.taken().max(before);
+            let not_begun = due.saturating_sub(started) * batch;
             self.counts.not_begun += not_begun;
             // Avoids iterating over the schedule in vain.
             if not_begun > 0 {
-                let waited_for =
-                    |limit_ns| schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(begun) * batch;
-                self.counts.count_over(&self.rules, waited_for);
+                self.counts.count_over(&self.rules, |limit_ns| {
+                    schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(started) * batch
+                });
             }
         }
     }
@@ -477,6 +477,10 @@ fn all_rows<L: Lane>(lane: &L, connections: usize) -> Option<RowCounts> {
     (0..connections)
         .map(|connection| lane.rows(connection))
         .try_fold(RowCounts::default(), |sum, rows| Some(sum.plus(rows?)))
+}
+
+fn difference(end: Option<u64>, start: Option<u64>) -> Option<u64> {
+    end.zip(start).map(|(end, start)| end.saturating_sub(start))
 }
 
 fn thread_cpu_ns() -> Option<u64> {

@@ -146,7 +146,7 @@ impl NativeClient for AllRowsClient {
     }
 
     fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
-        let values: Vec<i64> = results[0].values.iter().filter_map(Datum::whole).collect();
+        let values: Vec<i64> = results[0].values.iter().filter_map(Datum::as_int).collect();
         assert_eq!((results.len(), results[0].rows, values.len()), (1, 3, 6), "{results:?}");
         self.sum = Datum::Int(values.iter().sum());
         Ok(())

@@ -11,9 +11,9 @@ use crate::transactions::Transactions;
 use crate::work::RunTask;
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload as _};
-use load::beside::Beside;
 use load::error::{Failure, FailureKind};
 use load::observer::Silent;
+use load::overlap::Overlap;
 
 /// Prefix of keys of `transactions`.
 const PREFIX: &str = "load.";
@@ -62,13 +62,13 @@ pub(super) fn while_it_runs<T>(
     context: &StepContext<'_>,
     run: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(T, RunRecord), Failure> {
-    let beside = Beside::default();
+    let overlap = Overlap::default();
     let loading = run_task(context, task);
     let (done, record) = thread::scope(|scope| {
-        let load = scope.spawn(|| loading.run_beside(&beside, &mut Silent));
+        let load = scope.spawn(|| loading.run_overlapping(&overlap, &mut Silent));
         let done = {
-            let _end = beside.end_at_drop();
-            beside.wait_for_load(context.interrupt).then(run)
+            let _end = overlap.end_at_drop();
+            overlap.wait_for_load(context.interrupt).then(run)
         };
         let record = load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (done, record)

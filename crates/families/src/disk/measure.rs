@@ -40,7 +40,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
     errors(&evidence.counts, &mut all);
     shape::limits(&evidence, &mut all);
     cost(&evidence, &mut all);
-    let steady = Steady::of(&evidence.latencies.rates_per_s, "io/s");
+    let steady = Steady::judge(&evidence.latencies.rates_per_s, "io/s");
     all.push(steady.measurement());
     all.extend(motion(&evidence.latencies.rates_per_s));
     let reached = reached(&evidence, before);

@@ -14,7 +14,7 @@ use crate::dataset::{Dialect, Routines};
 use crate::transactions::{Asking, Flow, Rows};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
-use load::stream::Asked;
+use load::stream::RequestedWork;
 
 /// How a transaction is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,16 +67,16 @@ pub struct Call {
     /// Of a New-Order.
     order: Option<NewOrder>,
     is_asked: bool,
-    told: Asked,
+    told: RequestedWork,
 }
 
 impl Call {
     pub fn of(kind: Kind, order: Option<NewOrder>) -> Call {
-        Call { kind, order, is_asked: false, told: Asked::default() }
+        Call { kind, order, is_asked: false, told: RequestedWork::default() }
     }
 
     /// What the answer has said that the procedure did.
-    pub fn told(&mut self) -> Asked {
+    pub fn told(&mut self) -> RequestedWork {
         std::mem::take(&mut self.told)
     }
 
@@ -149,7 +149,7 @@ fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
 /// The customer who was entered by number, or one of the name.
 fn hold_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
     let customer = whole(row, 0)?;
-    let is_same = match fields.get(Field::Customer).whole() {
+    let is_same = match fields.get(Field::Customer).as_int() {
         Some(0) | None => Some(characters(row.values.get(last_name))) == fields.text(Field::LastName),
         Some(entered) => entered == customer,
     };
@@ -188,10 +188,10 @@ impl Steps for Call {
             Kind::Delivery => {
                 let (delivered, skipped) = (whole(row, 0)?, whole(row, 1)?);
                 let delivered = u64::try_from(delivered).unwrap_or_default();
-                let carrier = fields.get(Field::Carrier).whole().unwrap_or_default() as u64;
+                let carrier = fields.get(Field::Carrier).as_int().unwrap_or_default() as u64;
                 tally.count(Count::DeliveredOrders, delivered);
                 tally.count(Count::Carriers, delivered * carrier);
-                let warehouse = fields.get(Field::Warehouse).whole().unwrap_or_default();
+                let warehouse = fields.get(Field::Warehouse).as_int().unwrap_or_default();
                 tally.count(Count::DeliveredPlaces, delivered_places(warehouse, characters(row.values.get(2)))?);
                 (0..skipped).for_each(|_| tally.skip_district());
             }
@@ -199,7 +199,7 @@ impl Steps for Call {
         }
         // A rollback in a procedure is followed by a transaction in which it answers.
         let rollbacks = u64::from(is_rolled_back);
-        self.told = Asked { transactions: rollbacks, statements: 0, commits: 1 - rollbacks, rollbacks };
+        self.told = RequestedWork { transactions: rollbacks, statements: 0, commits: 1 - rollbacks, rollbacks };
         Ok(())
     }
 }

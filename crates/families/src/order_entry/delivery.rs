@@ -73,7 +73,7 @@ impl Steps for Delivery {
 
     fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
         match self.asked {
-            Step::Oldest => match results.last().and_then(|row| row.values.first()).and_then(Datum::whole) {
+            Step::Oldest => match results.last().and_then(|row| row.values.first()).and_then(Datum::as_int) {
                 Some(order) => fields.set(Field::Order, order),
                 None => {
                     tally.skip_district();
@@ -88,7 +88,7 @@ impl Steps for Delivery {
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }
                 tally.count(Count::DeliveredOrders, 1);
-                let number = |field| fields.get(field).whole().unwrap_or_default();
+                let number = |field| fields.get(field).as_int().unwrap_or_default();
                 tally.count(Count::Carriers, number(Field::Carrier) as u64);
                 tally.count(
                     Count::DeliveredPlaces,

@@ -146,11 +146,11 @@ impl NewOrder {
         const COLUMNS: usize = 4;
         for line in &mut self.lines {
             let mut rows = row.values.chunks_exact(COLUMNS);
-            let item = rows.find(|row| row.first().and_then(Datum::whole) == Some(line.item));
+            let item = rows.find(|row| row.first().and_then(Datum::as_int) == Some(line.item));
             line.price = item.and_then(|row| amount(row.get(1))).ok_or_else(|| missing("an item"))?;
         }
         match self.unused {
-            Some(unused) if row.values.iter().step_by(COLUMNS).any(|item| item.whole() == Some(unused)) => {
+            Some(unused) if row.values.iter().step_by(COLUMNS).any(|item| item.as_int() == Some(unused)) => {
                 Err(missing("the end of the items"))
             }
             _ => Ok(()),
@@ -162,7 +162,7 @@ impl NewOrder {
         for line in &mut self.lines {
             let mut rows = row.values.chunks_exact(COLUMNS);
             let stock = rows.find(|row| {
-                let whole = |column: usize| row.get(column).and_then(Datum::whole);
+                let whole = |column: usize| row.get(column).and_then(Datum::as_int);
                 whole(0) == Some(line.supply) && whole(1) == Some(line.item)
             });
             let info = characters(stock.and_then(|row| row.get(4)));

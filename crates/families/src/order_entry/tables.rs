@@ -504,7 +504,7 @@ mod tests {
                 })
                 .collect()
         };
-        let whole = |datum: &Datum| datum.whole().unwrap();
+        let whole = |datum: &Datum| datum.as_int().unwrap();
         let mut counted = std::collections::BTreeMap::<(i64, i64, i64), i64>::new();
         for line in rows("order_line") {
             let key = (whole(&line[2]), whole(&line[1]), whole(&line[0]));

@@ -19,7 +19,7 @@ use crate::transactions::{Asking, Flow, NativeClient, Rows, Sent};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::rng::Rng;
-use load::stream::{Asked, TransactionEnd};
+use load::stream::{RequestedWork, TransactionEnd};
 
 /// Values of the statements.
 pub struct Fields([Datum; FIELDS]);
@@ -238,10 +238,10 @@ impl NativeClient for Terminal {
         self.work.steps().receive(results, &mut self.fields, &mut self.tally)
     }
 
-    fn told(&mut self) -> Asked {
+    fn told(&mut self) -> RequestedWork {
         match &mut self.work {
             Work::Call(call) => call.told(),
-            _ => Asked::default(),
+            _ => RequestedWork::default(),
         }
     }
 
@@ -302,7 +302,7 @@ pub fn missing(what: &str) -> OpError {
 
 /// A column of the last row that must be a whole number.
 pub fn whole(row: &KeptRow, column: usize) -> Result<i64, OpError> {
-    row.values.get(column).and_then(Datum::whole).ok_or_else(|| {
+    row.values.get(column).and_then(Datum::as_int).ok_or_else(|| {
         let message = format!("column {} of an answer is no whole number: {:?}", column + 1, row.values.get(column));
         OpError { class: ErrorClass::Script, message }
     })

@@ -20,7 +20,7 @@ use super::turns::{Draw, LiteralPart, TextForm};
 use super::value::{Fault, ScriptValue};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
-use load::stream::{Asked, Next};
+use load::stream::{Next, RequestedWork};
 
 /// What a script that ends in an open transaction is told.
 pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
@@ -89,7 +89,7 @@ pub struct ScriptClient {
     /// Whether an explicit transaction is open.
     explicit: bool,
     /// What the current transaction has asked of the server.
-    work: Asked,
+    work: RequestedWork,
     /// Under `pipeline`: whether what was sent must be committed separately.
     sync_due: bool,
     slots: Vec<VariableSlot>,
@@ -176,7 +176,7 @@ impl Program {
             flow: Flow::Wait,
             left: 0,
             explicit: false,
-            work: Asked::default(),
+            work: RequestedWork::default(),
             sync_due: false,
             slots,
             stack: Vec::with_capacity(16),
@@ -426,7 +426,7 @@ impl Program {
         client.flow = if self.depth > 1 { Flow::Pipelined } else { Flow::Wait };
         client.left = self.depth;
         client.explicit = false;
-        client.work = Asked::default();
+        client.work = RequestedWork::default();
         client.sync_due = false;
         client.asked = None;
     }
@@ -481,7 +481,7 @@ impl ScriptClient {
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
     }
 
-    pub(super) fn work(&self) -> Asked {
+    pub(super) fn work(&self) -> RequestedWork {
         self.work
     }
 

@@ -215,12 +215,13 @@ pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)>
 mod tests {
     use super::super::compile;
     use super::*;
-    use load::stream::Asked;
+    use load::stream::RequestedWork;
 
     fn held(script: &str, seen: SessionCounts, in_vain: u64) -> Result<Result<(), String>, String> {
         let program = compile(script, &[]).unwrap();
-        let asked = Asked { transactions: 100, statements: 300, commits: 100, rollbacks: 0 };
-        let in_vain = Asked { transactions: in_vain, statements: 2 * in_vain, commits: in_vain, rollbacks: in_vain };
+        let asked = RequestedWork { transactions: 100, statements: 300, commits: 100, rollbacks: 0 };
+        let in_vain =
+            RequestedWork { transactions: in_vain, statements: 2 * in_vain, commits: in_vain, rollbacks: in_vain };
         let counts = LoadCounts {
             succeeded: 100,
             asked,
@@ -283,7 +284,7 @@ mod tests {
         let rolled_back = |seen: f64, failures: u64| {
             let mut counters = Counters::default();
             counters.set("rollbacks", "", seen);
-            let asked_in_vain = Asked { rollbacks: failures, ..Asked::default() };
+            let asked_in_vain = RequestedWork { rollbacks: failures, ..RequestedWork::default() };
             rolled_back(&program, &LoadCounts { asked_in_vain, ..LoadCounts::default() }, &counters)
         };
         assert_eq!((rolled_back(0.0, 0), rolled_back(3.0, 3)), (None, None));

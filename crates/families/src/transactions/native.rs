@@ -14,7 +14,7 @@ use load::datum::Datum;
 use load::error::Failure;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use load::run::ServerCounters;
-use load::stream::{Asked, Next, TransactionEnd};
+use load::stream::{Next, RequestedWork, TransactionEnd};
 use load::worker::LoadCounts;
 
 /// What the clients of such a load have in common.
@@ -114,8 +114,8 @@ pub trait NativeClient: Send {
 
     /// What the last answer has said that its statement did within the system, beside what its text says: a procedure's
     /// own commits and rollbacks.
-    fn told(&mut self) -> Asked {
-        Asked::default()
+    fn told(&mut self) -> RequestedWork {
+        RequestedWork::default()
     }
 
     /// Index into [`Native::kinds`] of the current transaction.
@@ -142,7 +142,7 @@ pub struct NativeRun {
     explicit: bool,
     /// Whether rows are wanted.
     wants_rows: bool,
-    work: Asked,
+    work: RequestedWork,
     /// What the transaction under way has sent.
     sent: Vec<Sent>,
 }
@@ -158,7 +158,7 @@ impl fmt::Debug for NativeRun {
 
 impl NativeRun {
     pub(super) fn new(client: Box<dyn NativeClient>) -> NativeRun {
-        NativeRun { client, explicit: false, wants_rows: false, work: Asked::default(), sent: Vec::new() }
+        NativeRun { client, explicit: false, wants_rows: false, work: RequestedWork::default(), sent: Vec::new() }
     }
 
     pub(super) fn wait_ns(&mut self, index: u64) -> u64 {
@@ -166,7 +166,7 @@ impl NativeRun {
     }
 
     pub(super) fn begin(&mut self, index: u64) {
-        (self.explicit, self.wants_rows, self.work) = (false, false, Asked::default());
+        (self.explicit, self.wants_rows, self.work) = (false, false, RequestedWork::default());
         self.sent.clear();
         self.client.begin(index);
     }
@@ -206,7 +206,7 @@ impl NativeRun {
         self.client.kind()
     }
 
-    pub(super) fn work(&self) -> Asked {
+    pub(super) fn work(&self) -> RequestedWork {
         self.work
     }
 

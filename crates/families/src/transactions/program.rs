@@ -12,7 +12,7 @@ use super::slots::VariableSlot;
 use super::turns::{Draw, TurnRule};
 use crate::dataset::{Dialect, Tables};
 use crate::made::created_names;
-use load::stream::{Asked, Retry};
+use load::stream::{RequestedWork, Retry};
 
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ pub(super) struct After {
     /// Whether it wrote something that only the end of the message commits.
     pub(super) wrote: bool,
     /// What it asked of the server.
-    pub(super) asked: Asked,
+    pub(super) asked: RequestedWork,
 }
 
 /// How far the transactions that a program asks for can be held against a server's count of those that were begun.
@@ -384,7 +384,7 @@ impl ScriptStatement {
     /// `explicit`: whether an explicit transaction is open before.
     fn leaves(&self, mut explicit: bool) -> After {
         let (mut wrote, mut implicit) = (false, false);
-        let mut asked = Asked::default();
+        let mut asked = RequestedWork::default();
         for effect in self.effects() {
             asked.statements += 1;
             asked.commits += u64::from(effect == Effect::Commits);

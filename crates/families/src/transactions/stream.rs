@@ -6,7 +6,7 @@ use super::client::{ScriptClient, StatementOp};
 use super::native::NativeRun;
 use super::program::Program;
 use load::lane::{KeptRow, OpError};
-use load::stream::{Asked, Next, Retry, Stream, TransactionEnd};
+use load::stream::{Next, RequestedWork, Retry, Stream, TransactionEnd};
 
 #[derive(Debug)]
 #[allow(
@@ -71,7 +71,7 @@ impl Stream for Program {
         }
     }
 
-    fn asked(&self, client: &ProgramClient) -> Asked {
+    fn requested_work(&self, client: &ProgramClient) -> RequestedWork {
         match client {
             ProgramClient::Script(client) => client.work(),
             ProgramClient::Native(run) => run.work(),

@@ -73,13 +73,13 @@ mod tests {
     use super::super::compile;
     use super::*;
     use load::lane::SessionCounts;
-    use load::stream::Asked;
+    use load::stream::RequestedWork;
     use load::worker::Connections;
 
     fn found(wrote: u64, clients: u64, (syncs, records): (f64, f64), script: &str) -> Option<MarkKind> {
         let program = compile(script, &[]).unwrap();
         let connections = Connections { made: clients, ..Connections::default() };
-        let asked = Asked { rollbacks: 100, ..Asked::default() };
+        let asked = RequestedWork { rollbacks: 100, ..RequestedWork::default() };
         let counts = LoadCounts { wrote, asked, connections, ..LoadCounts::default() };
         let mut counters = Counters { syncs_each_commit: true, ..Counters::default() };
         counters.set("log_syncs", "", syncs);

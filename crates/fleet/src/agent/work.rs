@@ -121,7 +121,7 @@ impl Work {
     }
 
     fn seen(&self, watch: Watch) -> Surroundings {
-        Surroundings::of(&watch.stop(), Some(&self.shared.options.name))
+        Surroundings::from_watched(&watch.stop(), Some(&self.shared.options.name))
     }
 
     fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {

@@ -9,20 +9,20 @@ use std::time::Duration;
 use model::Length;
 
 use super::{Driver, HostLoad, LOCAL_HOST, LoadGenerator, LoadShape, LoadSpec, Loaded, interval_ns};
-use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::observer::{Observer, Tick};
+use crate::overlap::Overlap;
 use crate::recorder::{Exchange, RecordedInterval};
 use crate::series::{Collector, Gauge};
 use crate::surroundings::Surroundings;
 use crate::worker::{Confined, Connections, LoadCounts, Pace, RunLength, WorkerContext};
 
-/// From the last worker's readiness to the common start.
+/// Time from the last worker's readiness to the common start.
 const START_DELAY_NS: u64 = 2_000_000;
 /// Polling interval for a stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
-/// Polling interval for the end of what runs beside; the load goes on meanwhile, uncounted.
+/// Polling interval for the end of what overlaps the load, which goes on meanwhile, uncounted.
 const END_POLL: Duration = Duration::from_millis(2);
 
 /// Decides when a ready load begins.
@@ -47,7 +47,7 @@ pub struct Local<'a> {
     segment: Option<Range<u32>>,
     starter: &'a dyn Starter,
     /// Determines the load's length instead of the spec.
-    beside: Option<&'a Beside>,
+    overlap: Option<&'a Overlap>,
 }
 
 /// Shorter delays of the coordinator are the scheduler's, or a quota's.
@@ -57,7 +57,7 @@ struct Ran {
     counts: LoadCounts,
     collector: Collector,
     workers: usize,
-    /// How late the workers were told of their start.
+    /// How late the workers learnt of their start.
     late_ns: u64,
     interrupted: bool,
 }
@@ -79,13 +79,13 @@ impl Drop for AbandonUnlessRun<'_> {
 impl<'a> Local<'a> {
     /// All clients, in this process alone.
     pub fn new(driver: &'a dyn Driver) -> Local<'a> {
-        Local { driver, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, beside: None }
+        Local { driver, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, overlap: None }
     }
 
-    /// The load begins before `beside` and ends with it.
+    /// The load begins before `overlap` and ends with it.
     #[must_use]
-    pub fn beside(self, beside: &'a Beside) -> Local<'a> {
-        Local { beside: Some(beside), ..self }
+    pub fn overlapping(self, overlap: &'a Overlap) -> Local<'a> {
+        Local { overlap: Some(overlap), ..self }
     }
 
     /// One of several hosts: its name, its clients, and who starts it.
@@ -108,14 +108,14 @@ impl<'a> Local<'a> {
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
                 let context = self.context(spec, clients, &gate, interval_ns, exchange);
-                let drive = move || {
+                let thread = thread::Builder::new().name(format!("etalon-work-{worker}"));
+                let started = thread.spawn_scoped(scope, move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
                     let counts = self.driver.drive(context);
                     waiting.ran = counts.is_ok();
                     counts
-                };
-                let thread = thread::Builder::new().name(format!("etalon-work-{worker}"));
-                handles.push(thread.spawn_scoped(scope, drive).map_err(|error| {
+                });
+                handles.push(started.map_err(|error| {
                     gate.abandon();
                     Failure::new(FailureKind::Other, format!("start {workers} threads for the load"), error)
                 })?);
@@ -131,8 +131,8 @@ impl<'a> Local<'a> {
                         began_unix_ms = host::clock::unix_ms();
                         gate.open(start_ns);
                         late_ns = host::clock::now_ns().saturating_sub(start_ns);
-                        if let Some(beside) = self.beside {
-                            beside.load_is_measured_from(start_ns + spec.schedule.warmup.as_nanos() as u64);
+                        if let Some(overlap) = self.overlap {
+                            overlap.load_is_measured_from(start_ns + spec.schedule.warmup.as_nanos() as u64);
                         }
                         pauses.measured = self.measured(spec, start_ns);
                         let ends = (&intervals, returns.as_slice());
@@ -158,7 +158,7 @@ impl<'a> Local<'a> {
         let is_tasks = spec.shape.traffic.tasks.is_some();
         let warmup_ns = if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 };
         let from_ns = start_ns + warmup_ns;
-        match run_length(spec, self.beside) {
+        match run_length(spec, self.overlap) {
             RunLength::Time(length_ns) => from_ns..from_ns.saturating_add(length_ns),
             RunLength::Count(_) | RunLength::UntilEnded => from_ns..u64::MAX,
         }
@@ -196,7 +196,7 @@ impl<'a> Local<'a> {
             },
             // Tasks are the whole load: no warm-up is cut off, and they end by themselves.
             warmup_ns: if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 },
-            length: run_length(spec, self.beside),
+            length: run_length(spec, self.overlap),
             interval_ns,
             gate,
             exchange,
@@ -215,14 +215,14 @@ impl<'a> Local<'a> {
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
         let interval_ns = interval_ns(length(spec));
-        let mut window_ns = match run_length(spec, self.beside) {
+        let mut window_ns = match run_length(spec, self.overlap) {
             RunLength::Time(length_ns) => Some(length_ns),
             RunLength::Count(_) | RunLength::UntilEnded => None,
         };
         let mut interrupted = false;
-        let poll = if self.beside.is_some() { END_POLL } else { STOP_POLL };
+        let poll = if self.overlap.is_some() { END_POLL } else { STOP_POLL };
         loop {
-            if let Some(end_ns) = self.beside.and_then(Beside::end_ns)
+            if let Some(end_ns) = self.overlap.and_then(Overlap::end_ns)
                 && !gate.stopped()
             {
                 gate.end(end_ns);
@@ -311,8 +311,8 @@ impl Pauses {
     /// A wait that should have ended after `most` lasted from `before` to `after`.
     fn note(&mut self, before: Moment, after: Moment, most: Duration) {
         let due_ns = before.now_ns.saturating_add(most.as_nanos() as u64);
-        let inside = |ns: u64| ns.clamp(self.measured.start, self.measured.end.max(self.measured.start));
-        let late_ns = inside(after.now_ns).saturating_sub(inside(due_ns));
+        let (start_ns, end_ns) = (self.measured.start, self.measured.end.max(self.measured.start));
+        let late_ns = after.now_ns.clamp(start_ns, end_ns).saturating_sub(due_ns.clamp(start_ns, end_ns));
         let is_within = before.now_ns < self.measured.end && after.now_ns >= self.measured.start;
         let suspended_ns = if is_within { after.suspended_ns.saturating_sub(before.suspended_ns) } else { 0 };
         let lost_ns = late_ns + suspended_ns;
@@ -349,10 +349,10 @@ fn length(spec: &LoadSpec<'_>) -> Length {
 }
 
 /// When the load ends.
-fn run_length(spec: &LoadSpec<'_>, beside: Option<&Beside>) -> RunLength {
+fn run_length(spec: &LoadSpec<'_>, overlap: Option<&Overlap>) -> RunLength {
     match length(spec) {
         _ if spec.shape.traffic.tasks.is_some() => RunLength::Count(1),
-        _ if beside.is_some() => RunLength::UntilEnded,
+        _ if overlap.is_some() => RunLength::UntilEnded,
         Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
         Length::Transactions(count) => RunLength::Count(count),
     }
@@ -365,12 +365,14 @@ mod tests {
     #[test]
     fn a_wait_far_beyond_its_time_is_a_pause_of_the_measured_part() {
         const S: u64 = 1_000_000_000;
-        let at = |now_ns, suspended_ns| Moment { now_ns, suspended_ns };
-        let lost = |before: Moment, after: Moment| {
+        fn at(now_ns: u64, suspended_ns: u64) -> Moment {
+            Moment { now_ns, suspended_ns }
+        }
+        fn lost(before: Moment, after: Moment) -> u64 {
             let mut pauses = Pauses { measured: 10 * S..15 * S, sum_ns: 0 };
             pauses.note(before, after, Duration::from_millis(100));
             pauses.sum_ns
-        };
+        }
         assert_eq!(lost(at(11 * S, 0), at(11 * S + 340_000_000, 0)), 0, "the scheduler's");
         assert_eq!(lost(at(11 * S, 0), at(13 * S + 100_000_000, 0)), 2 * S);
         assert_eq!(lost(at(8 * S, 0), at(10 * S + 900_000_000, 0)), 900_000_000, "as far as it reaches into it");

@@ -3,9 +3,9 @@
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
 use super::LoadResult;
-use super::hosts::HostFigures;
 use crate::counters::Placement;
-use crate::worker::{Confined, Pace};
+use crate::lag::LoopLag;
+use crate::worker::Pace;
 
 /// A busier load generator thread is the bottleneck.
 pub const SATURATED_SHARE: f64 = 0.8;
@@ -22,29 +22,27 @@ const MOST_THREADS: usize = 16;
 
 pub fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
-    let unavailable = || unavailable(evidence);
     let transactions = counts.succeeded_in_window.max(1) as f64;
-    let cpu_ns = counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess);
-    let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
+    let cpu_ns = if evidence.placement == Placement::InProcess { None } else { counts.cpu_ns };
+    let per_transaction =
+        cpu_ns.map_or_else(|| unavailable(evidence), |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
     let id = "client_cpu_per_tx";
     into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, per_transaction));
     shares(evidence, into);
-    let mut push = |id: &str, unit: &str, direction, reading| {
-        into.push(Measurement::new(id, unit, direction, Role::Diagnostic, reading));
-    };
     if let (Placement::InProcess, Some(cpu)) = (evidence.placement, counts.cpu_ns) {
-        push("process_cpu_per_tx", "us", Direction::Lower, Reading::Value(cpu as f64 / 1e3 / transactions));
+        let cost = cpu as f64 / 1e3 / transactions;
+        into.push(Measurement::value("process_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, cost));
     }
     let entries = match (evidence.placement, counts.kernel_entries) {
-        (Placement::InProcess, _) => unavailable(),
+        (Placement::InProcess, _) => unavailable(evidence),
         (_, Some(entries)) => Reading::Value(entries as f64 / transactions),
         (_, None) => Reading::unavailable("this way to the server does not count its entries into the kernel"),
     };
-    push("kernel_entries", "/tx", Direction::Lower, entries);
+    into.push(Measurement::new("kernel_entries", "/tx", Direction::Lower, Role::Diagnostic, entries));
     lag(evidence, into);
 }
 
-/// For the client's own cost.
+/// The reason why the client's own cost is unknown.
 fn unavailable(evidence: &LoadResult<'_>) -> Reading {
     Reading::unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
@@ -54,48 +52,60 @@ fn unavailable(evidence: &LoadResult<'_>) -> Reading {
 
 pub fn shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
-    let mut push = |id: &str, reading| {
-        into.push(Measurement::new(id, "", Direction::Neither, Role::Diagnostic, reading));
-    };
-    push("client_busy_share", share_of_cores(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
-    push("busiest_thread", busiest_thread(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
+    let [busy, busiest] = [share_of_cores(evidence), busiest_thread(evidence)]
+        .map(|share| share.map_or_else(|| unavailable(evidence), Reading::Value));
+    let mut shares = vec![("client_busy_share".to_owned(), busy), ("busiest_thread".to_owned(), busiest)];
     if evidence.placement != Placement::InProcess && (2..=MOST_THREADS).contains(&counts.threads.len()) {
-        for (number, cpu_ns) in counts.threads.iter().enumerate() {
+        shares.extend(counts.threads.iter().enumerate().map(|(number, cpu_ns)| {
             let share = Reading::Value(*cpu_ns as f64 / counts.window_ns.max(1) as f64);
-            push(&format!("thread_{}_busy", number + 1), share);
-        }
+            (format!("thread_{}_busy", number + 1), share)
+        }));
     }
+    into.extend(
+        shares
+            .into_iter()
+            .map(|(id, reading)| Measurement::new(&id, "", Direction::Neither, Role::Diagnostic, reading)),
+    );
 }
 
 /// How late the loop handled due work.
 pub fn lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.counts.lag;
-    let never = || Reading::unavailable("the loop never waited for anything");
-    let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
-    let quantile = |quantile| match stats::censored::rank(quantile, lag.count(), 0) {
-        Ok(_) => lag.quantile_ns(quantile).map_or_else(never, us),
-        Err(_) if lag.count() == 0 => never(),
-        Err(why) => Reading::unavailable(format!("{why} turns of the loop")),
-    };
-    let readings = [
-        ("loop_lag_p50", quantile(0.5)),
-        ("loop_lag_p99", quantile(0.99)),
-        ("loop_lag_max", if lag.count() == 0 { never() } else { us(lag.max_ns()) }),
-    ];
+    let max = if lag.count() == 0 { never_waited() } else { Reading::Value(lag.max_ns() as f64 / 1e3) };
+    let readings =
+        [("loop_lag_p50", lag_quantile(lag, 0.5)), ("loop_lag_p99", lag_quantile(lag, 0.99)), ("loop_lag_max", max)];
     for (id, reading) in readings {
         into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, reading));
     }
 }
 
-/// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
+fn lag_quantile(lag: &LoopLag, quantile: f64) -> Reading {
+    match stats::censored::rank(quantile, lag.count(), 0) {
+        Ok(_) => lag.quantile_ns(quantile).map_or_else(never_waited, |ns| Reading::Value(ns as f64 / 1e3)),
+        Err(_) if lag.count() == 0 => never_waited(),
+        Err(why) => Reading::unavailable(format!("{why} turns of the loop")),
+    }
+}
+
+fn never_waited() -> Reading {
+    Reading::unavailable("the loop never waited for anything")
+}
+
+/// The share that the load generator's threads, those that make connections again among them, were busy of the cores that
 /// they can use: one each, but no more than affinity and quotas leave.
 fn share_of_cores(evidence: &LoadResult<'_>) -> Option<f64> {
-    let cpu_ns = evidence.counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
+    if evidence.placement == Placement::InProcess {
+        return None;
+    }
+    let cpu_ns = evidence.counts.cpu_ns?;
     Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(f64::MIN_POSITIVE))
 }
 
 fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
-    let most_ns = evidence.counts.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
+    if evidence.placement == Placement::InProcess {
+        return None;
+    }
+    let most_ns = evidence.counts.threads.iter().max()?;
     let of_one = evidence.cores.clamp(f64::MIN_POSITIVE, 1.0);
     Some(*most_ns as f64 / evidence.counts.window_ns.max(1) as f64 / of_one)
 }
@@ -110,17 +120,18 @@ pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
 /// The clients stood still with étalon, and the system may have caught up meanwhile.
 fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
     let (paused_ns, window_ns) = (evidence.counts.paused_ns as f64, evidence.counts.window_ns as f64);
-    let detail = || {
-        let [paused_s, window_s] = [paused_ns, window_ns].map(|ns| ns / 1e9);
-        format!(
-            "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
-             processor for it"
-        )
-    };
-    (paused_ns > PAUSED_SHARE * window_ns).then(|| Mark { kind: MarkKind::Paused, detail: detail() })
+    if paused_ns <= PAUSED_SHARE * window_ns {
+        return None;
+    }
+    let [paused_s, window_s] = [paused_ns, window_ns].map(|ns| ns / 1e9);
+    let detail = format!(
+        "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
+    processor for it"
+    );
+    Some(Mark { kind: MarkKind::Paused, detail })
 }
 
-/// For lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
+/// Marks of a load by lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
 pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
@@ -131,30 +142,30 @@ pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
 
 /// All threads together, one alone, or those that share processors, used up what they may use.
 fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
-    let percent = |share: f64| share * 100.0;
-    // One of several hosts may be full while others idle.
-    let is_full = |host: &&HostFigures| matches!(host.busy_share, Reading::Value(share) if share > SATURATED_SHARE);
-    if evidence.placement != Placement::InProcess
-        && let Some(HostFigures { host, busy_share: Reading::Value(share), .. }) = evidence.hosts.iter().find(is_full)
-    {
-        return Some(format!(
-            "the client's threads on {host} were busy {:.0} % of the time of their cores",
-            percent(*share)
-        ));
+    if evidence.placement != Placement::InProcess {
+        // One of several hosts may be full while others idle.
+        let mut shares = evidence.hosts.iter().filter_map(|host| Some((&host.host, host.busy_share.value()?)));
+        if let Some((host, share)) = shares.find(|(_, share)| *share > SATURATED_SHARE) {
+            return Some(format!(
+                "the client's threads on {host} were busy {:.0} % of the time of their cores",
+                share * 100.0
+            ));
+        }
     }
     if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
         let threads = evidence.workers + evidence.counts.helper_threads;
-        let (share, of_cores) = (percent(share), time_of(evidence.cores));
+        let (share, of_cores) = (share * 100.0, time_of(evidence.cores));
         return Some(format!("the client's {threads} threads were busy {share:.0} % of {of_cores}"));
     }
     if let Some(share) = busiest_thread(evidence).filter(|share| *share > SATURATED_SHARE) {
-        return Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)));
+        return Some(format!("one of the client's threads was busy {:.0} % of the time", share * 100.0));
     }
-    let is_server = evidence.placement != Placement::InProcess;
+    if evidence.placement == Placement::InProcess {
+        return None;
+    }
     let window_ns = evidence.counts.window_ns;
-    let is_full = |group: &&Confined| is_server && group.busy_share(window_ns) > SATURATED_SHARE;
-    let full = evidence.counts.confined.iter().find(is_full)?;
-    let share = percent(full.busy_share(window_ns));
+    let full = evidence.counts.confined.iter().find(|group| group.busy_share(window_ns) > SATURATED_SHARE)?;
+    let share = full.busy_share(window_ns) * 100.0;
     Some(format!("{} of the client's threads were busy {share:.0} % of {}", full.threads, time_of(full.cores())))
 }
 

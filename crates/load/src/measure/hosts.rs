@@ -24,43 +24,53 @@ pub struct HostFigures {
 }
 
 impl HostFigures {
-    /// Of named hosts only.
-    pub fn of(shares: &[HostLoad]) -> Vec<HostFigures> {
-        shares.iter().filter(|share| share.host != LOCAL_HOST).map(HostFigures::of_one).collect()
+    /// The figures of named hosts only.
+    pub fn from_loads(loads: &[HostLoad]) -> Vec<HostFigures> {
+        loads.iter().filter(|load| load.host != LOCAL_HOST).map(HostFigures::from_load).collect()
     }
 
-    fn of_one(share: &HostLoad) -> HostFigures {
+    fn from_load(share: &HostLoad) -> HostFigures {
         let window_ns = share.counts.window_ns.max(1) as f64;
-        let quantile = |quantile| share.latencies.response.quantile(quantile, "transactions on this host");
-        let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.counts.cpu_ns {
-            Some(cpu_ns) => Reading::Value(figure(cpu_ns as f64)),
-            None => Reading::unavailable("the operating system did not tell, or time is virtual"),
-        };
+        let [p50_us, p99_us] =
+            [0.5, 0.99].map(|quantile| share.latencies.response.quantile(quantile, "transactions on this host"));
         let transactions = share.counts.succeeded_in_window.max(1) as f64;
+        let (cpu_us, busy_share) = match share.counts.cpu_ns {
+            Some(cpu_ns) => {
+                let cpu_ns = cpu_ns as f64;
+                let busy_share = cpu_ns / window_ns / share.cores.max(f64::MIN_POSITIVE);
+                (Reading::Value(cpu_ns / 1e3 / transactions), Reading::Value(busy_share))
+            }
+            None => {
+                let unknown = Reading::unavailable("the operating system did not tell, or time is virtual");
+                (unknown.clone(), unknown)
+            }
+        };
         HostFigures {
             host: share.host.clone(),
             throughput: share.counts.completed.total() * 1e9 / window_ns,
-            p50_us: quantile(0.5),
-            p99_us: quantile(0.99),
+            p50_us,
+            p99_us,
             errors: share.counts.failures(),
-            cpu_us: of_cpu(&|cpu_ns| cpu_ns / 1e3 / transactions),
-            busy_share: of_cpu(&|cpu_ns| cpu_ns / window_ns / share.cores.max(f64::MIN_POSITIVE)),
+            cpu_us,
+            busy_share,
         }
     }
 }
 
 pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
     for host in hosts {
-        let mut push = |id: &str, unit: &str, direction, reading| {
+        let figures = [
+            ("throughput", "tx/s", Direction::Higher, Reading::Value(host.throughput)),
+            ("response_p50", "us", Direction::Lower, host.p50_us.clone()),
+            ("response_p99", "us", Direction::Lower, host.p99_us.clone()),
+            ("errors", "", Direction::Lower, Reading::Value(host.errors as f64)),
+            ("client_cpu_per_tx", "us", Direction::Lower, host.cpu_us.clone()),
+            ("client_busy_share", "", Direction::Neither, host.busy_share.clone()),
+        ];
+        into.extend(figures.map(|(id, unit, direction, reading)| {
             let id = format!("{id}_on_{}", host.host);
-            into.push(Measurement::new(&id, unit, direction, Role::Diagnostic, reading));
-        };
-        push("throughput", "tx/s", Direction::Higher, Reading::Value(host.throughput));
-        push("response_p50", "us", Direction::Lower, host.p50_us.clone());
-        push("response_p99", "us", Direction::Lower, host.p99_us.clone());
-        push("errors", "", Direction::Lower, Reading::Value(host.errors as f64));
-        push("client_cpu_per_tx", "us", Direction::Lower, host.cpu_us.clone());
-        push("client_busy_share", "", Direction::Neither, host.busy_share.clone());
+            Measurement::new(&id, unit, direction, Role::Diagnostic, reading)
+        }));
     }
 }
 
@@ -72,16 +82,16 @@ pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
     sorted.sort_unstable_by(f64::total_cmp);
     // Of two the faster is the reference.
     let Some(middle) = sorted.get(sorted.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
-    let is_slow = |us: f64| us > SLOW * middle && us - middle > SLOW_FLOOR_US;
-    let mark = |(host, us): &(&str, f64)| Mark {
+    let slow = known.iter().filter(|(_, us)| *us > SLOW * middle && us - middle > SLOW_FLOOR_US);
+    let marks = slow.map(|(host, us)| Mark {
         kind: MarkKind::Note,
         detail: format!(
             "the client host {host} is slow: its 99th percentile is {:.2} ms, that of the middle host {:.2} ms",
             us / 1e3,
             middle / 1e3
         ),
-    };
-    known.iter().filter(|(_, us)| is_slow(*us)).map(mark).collect()
+    });
+    marks.collect()
 }
 
 #[cfg(test)]

@@ -85,16 +85,16 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
     into.push(failed_share(kind, counts));
     into.extend(kind.rows.into_iter().flat_map(|rows| super::rows_per_try(rows, kind.tries, &format!("_{name}"))));
-    let us = |ns: Option<f64>| match ns {
-        Some(ns) => Reading::Value(ns / 1e3),
-        None => Reading::unavailable("no transaction of this kind succeeded"),
-    };
+    let min = kind.response.min_ns().map_or_else(
+        || Reading::unavailable("no transaction of this kind succeeded"),
+        |ns| Reading::Value(ns as f64 / 1e3),
+    );
     let what = "transactions of this kind";
     for (id, reading) in [
         ("mean", kind.response.mean(counts.not_begun + kind.broken_off)),
         ("p50", kind.response.quantile(0.5, what)),
         ("p99", kind.response.quantile(0.99, what)),
-        ("min", us(kind.response.min_ns().map(|ns| ns as f64))),
+        ("min", min),
         ("max", kind.response.longest()),
     ] {
         let id = format!("response_{id}_{name}");
@@ -102,7 +102,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     }
 }
 
-/// Where the kind of every failure is known.
+/// The share of failed transactions, where the kind of every failure is known.
 pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
     let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),

@@ -13,8 +13,8 @@ pub enum Steady {
 }
 
 impl Steady {
-    /// `what` has the rates, as in `the rate`.
-    pub fn of(rates_per_s: &[f64], what: &str) -> Steady {
+    /// Judges the rates of a run's intervals; `what` has them, as in `the rate`.
+    pub fn judge(rates_per_s: &[f64], what: &str) -> Steady {
         if rates_per_s.len() < FEWEST_INTERVALS {
             return Steady::TooShort;
         }

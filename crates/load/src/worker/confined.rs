@@ -1,11 +1,11 @@
-//! What the load's threads may use of the processors.
+//! The limits on the load's threads in their use of the processors.
 
 use serde::{Deserialize, Serialize};
 
 /// Threads of one host that may run on the same processors, with what they used in the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confined {
-    /// The processors of the threads' affinity; empty where the operating system does not tell it.
+    /// The processors of the threads' affinity; empty where the operating system does not report it.
     pub cpus: Vec<usize>,
     /// The tightest quota of their control groups; `None` is no limit.
     pub quota_cores: Option<f64>,
@@ -35,8 +35,8 @@ impl Confined {
     pub fn joined(threads: Vec<Confined>) -> Vec<Confined> {
         let mut all: Vec<Confined> = Vec::new();
         for thread in threads {
-            let is_same = |one: &&mut Confined| one.cpus == thread.cpus && one.quota_cores == thread.quota_cores;
-            match all.iter_mut().find(is_same) {
+            let same = all.iter_mut().find(|one| one.cpus == thread.cpus && one.quota_cores == thread.quota_cores);
+            match same {
                 Some(known) => {
                     known.threads += thread.threads;
                     known.cpu_ns = known.cpu_ns.saturating_add(thread.cpu_ns);
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_quota_is_what_threads_may_use() {
-        let held = thread(&[0, 1], Some(0.15), 0.147);
-        assert!((held.busy_share(1_000_000_000) - 0.98).abs() < 1e-9);
+        let limited = thread(&[0, 1], Some(0.15), 0.147);
+        assert!((limited.busy_share(1_000_000_000) - 0.98).abs() < 1e-9);
         assert_eq!(thread(&[], None, 0.5).busy_share(1_000_000_000), 0.5);
         assert_eq!(thread(&[0, 1], Some(1.5), 0.5).cores(), 1.0, "a thread runs on one processor at a time");
     }

@@ -7,7 +7,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lag::LoopLag;
 use crate::lane::{ErrorClass, OpError, RowCounts, SessionCounts, Transfer};
 use crate::recorder::KindCounts;
-use crate::stream::Asked;
+use crate::stream::RequestedWork;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoadCounts {
@@ -18,15 +18,15 @@ pub struct LoadCounts {
     /// Ended inside the measured part.
     pub succeeded_in_window: u64,
     pub failed_in_window: u64,
-    /// By a rate.
+    /// Transactions that a rate made due in the measured part.
     pub due_in_window: u64,
-    /// Between transactions of a closed loop in the measured part, of all clients in nanoseconds.
+    /// Time between transactions of a closed loop in the measured part, of all clients in nanoseconds.
     pub think_ns: u64,
-    /// Due and not begun at the end, and clients that had waited for the pool longer than any response.
+    /// Due and not started at the end, and clients that had waited for the pool longer than any response.
     pub not_begun: u64,
     /// Waiting for a retry at the end, after longer than any response. Shorter ones are not counted.
     pub broken_off: u64,
-    /// By [`ErrorClass::ALL`], including warm-up.
+    /// Failures by [`ErrorClass::ALL`], including warm-up.
     pub failed: [u64; ErrorClass::ALL.len()],
     /// First per class.
     pub messages: Vec<OpError>,
@@ -34,14 +34,14 @@ pub struct LoadCounts {
     pub retried: u64,
     /// Tries after the first, including warm-up.
     pub retries: u64,
-    /// Of all threads in the measured part.
+    /// CPU time of all threads in the measured part.
     pub cpu_ns: Option<u64>,
-    /// From each thread's beginning to its end, in nanoseconds.
+    /// CPU time from each thread's beginning to its end, in nanoseconds.
     #[serde(default)]
     pub generator_cpu_ns: Option<u64>,
-    /// Of each worker's thread.
+    /// CPU time of each worker's thread.
     pub threads: Vec<u64>,
-    /// What those threads may use of the processors.
+    /// The limits on those threads in their use of the processors.
     pub confined: Vec<Confined>,
     /// The longest time of the measured part in which étalon stood still on one host.
     pub paused_ns: u64,
@@ -50,36 +50,36 @@ pub struct LoadCounts {
     /// Measured part.
     pub window_ns: u64,
     pub connection_lost: bool,
-    /// The worker gave up for lack of successes.
+    /// The worker gave up since too few transactions succeeded.
     pub gave_up: bool,
     /// Responses beyond each of [`NetworkTraffic::limits_ns`](crate::traffic::NetworkTraffic::limits_ns), and longer waits at the
     /// end. Without failures.
     pub over_limits: Vec<u64>,
     /// Beyond the latency limit.
     pub late: u64,
-    /// Not begun, already beyond the latency limit.
+    /// Not started, already beyond the latency limit.
     pub skipped: u64,
-    /// Most transactions due and not begun.
+    /// Most transactions due and not started.
     pub backlog_max: u64,
     /// Waits for a pool connection, in vain or not; `None` without a pool.
     pub pool_wait: Option<Durations>,
     pub connections: Connections,
     /// Lateness of the loop.
     pub lag: LoopLag,
-    /// Of lanes in the measured part, if counted.
+    /// Entries of the lanes into the kernel in the measured part, if counted.
     pub kernel_entries: Option<u64>,
-    /// If distinguished.
+    /// Counts of each kind of transactions, if kinds are distinguished.
     pub kinds: Vec<KindCounts>,
-    /// Of the load's own, including warm-up.
+    /// Counts that the load itself keeps, including warm-up.
     pub tallies: Vec<u64>,
-    /// In order of their ends.
+    /// Logs of tasks, in the order of their ends.
     pub tasks: Vec<TaskLog>,
-    /// Of lanes of blocks.
+    /// The transfer of lanes of blocks.
     pub transfer: Option<Transfer>,
-    /// By successful transactions, including warm-up.
-    pub asked: Asked,
+    /// Work requested by successful transactions, including warm-up.
+    pub asked: RequestedWork,
     /// Upper bound for failed transactions and tries: the server may not have received all.
-    pub asked_in_vain: Asked,
+    pub asked_in_vain: RequestedWork,
     /// Rows of all answers, including warm-up, failures and retries. `None`: the lane has no rows.
     #[serde(default)]
     pub rows: Option<RowCounts>,
@@ -93,7 +93,7 @@ pub struct LoadCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     pub made: u64,
-    /// By `reconnect`.
+    /// Connections that `reconnect` made.
     pub made_again: u64,
     /// Total time.
     pub sum_ns: u64,
@@ -149,9 +149,9 @@ impl Connections {
 /// One process's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLog {
-    /// From 0.
+    /// Number of the process, from 0.
     pub process: u32,
-    /// Of the load.
+    /// Start of the load.
     pub began_unix_ms: i64,
     pub tasks: Vec<TaskEnd>,
 }
@@ -160,7 +160,7 @@ pub struct TaskLog {
 pub struct TaskEnd {
     /// Tasks due and not ended when this one became due, itself included.
     pub running: u32,
-    /// From due to end; `None` if it failed.
+    /// Time from due to end; `None` if it failed.
     pub response_ns: Option<u64>,
     /// Since the start of the load.
     pub ended_ns: u64,
@@ -184,7 +184,7 @@ impl LoadCounts {
         }
     }
 
-    /// By limit.
+    /// Counts responses over each limit.
     pub(super) fn count_over(&mut self, rules: &Rules, over: impl Fn(u64) -> u64) {
         for (limit_ns, known) in rules.limits_ns.iter().zip(&mut self.over_limits) {
             *known += over(*limit_ns);
@@ -195,7 +195,8 @@ impl LoadCounts {
     /// Takes in another worker's counts, which may come from another host: no sum wraps.
     ///
     /// # Errors
-    /// It tells other kinds of transactions apart: it is of another load, or of another build of étalon.
+    /// The other counts distinguish other kinds of transactions: they are of another load, or of another build of
+    /// étalon.
     pub fn merge(&mut self, other: LoadCounts) -> Result<(), Failure> {
         self.merge_kinds(&other.kinds)?;
         add(&mut self.succeeded, other.succeeded);
@@ -262,8 +263,8 @@ impl LoadCounts {
     }
 
     fn merge_kinds(&mut self, others: &[KindCounts]) -> Result<(), Failure> {
-        let names = |kinds: &[KindCounts]| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>();
-        let (mine, theirs) = (names(&self.kinds), names(others));
+        let [mine, theirs] =
+            [self.kinds.as_slice(), others].map(|kinds| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>());
         if mine != theirs {
             let cause = format!(
                 "one part counted transactions of the kinds [{}], another [{}]",
@@ -314,7 +315,7 @@ mod tests {
 
     #[test]
     fn no_sum_of_what_a_host_claims_wraps() {
-        let claims = || {
+        fn claims() -> LoadCounts {
             let mut counts = of_kinds(&["read"]);
             counts.kinds[0].in_window = u64::MAX;
             counts.kinds[0].response.record_failed(u64::MAX);
@@ -327,7 +328,7 @@ mod tests {
             counts.connections.refuse(FailureKind::Login, u64::MAX, "no".to_owned());
             counts.sessions = Some(Ok(SessionCounts { twice: u64::MAX, ..SessionCounts::default() }));
             counts
-        };
+        }
         let mut all = claims();
         all.merge(claims()).unwrap();
         assert_eq!((all.succeeded, all.succeeded_in_window, all.failed_in_window), (u64::MAX, u64::MAX, u64::MAX));
@@ -338,9 +339,9 @@ mod tests {
 
     #[test]
     fn a_share_that_leaves_out_what_this_build_counts_is_not_read() {
-        let mut told = serde_json::to_value(LoadCounts::default()).unwrap();
-        assert!(serde_json::from_value::<LoadCounts>(told.clone()).is_ok());
-        told.as_object_mut().unwrap().remove("broken_off");
-        assert!(serde_json::from_value::<LoadCounts>(told).unwrap_err().to_string().contains("broken_off"));
+        let mut share = serde_json::to_value(LoadCounts::default()).unwrap();
+        assert!(serde_json::from_value::<LoadCounts>(share.clone()).is_ok());
+        share.as_object_mut().unwrap().remove("broken_off");
+        assert!(serde_json::from_value::<LoadCounts>(share).unwrap_err().to_string().contains("broken_off"));
     }
 }

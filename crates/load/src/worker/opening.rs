@@ -12,7 +12,7 @@ use crate::error::{Failure, FailureKind};
 pub const LOGINS_AT_ONCE: usize = 32;
 
 /// How long a pool keeps trying after its first refusal.
-const REFUSALS_PATIENCE: Duration = Duration::from_secs(3);
+const REFUSALS_TIME: Duration = Duration::from_secs(3);
 
 impl WorkerContext<'_> {
     /// No other thread or host uses the system meanwhile.
@@ -37,8 +37,7 @@ impl WorkerContext<'_> {
     ) -> Result<Vec<T>, Failure> {
         let wanted = self.connections();
         let first = self.clients.start;
-        let opening =
-            Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_PATIENCE } else { Duration::ZERO });
+        let opening = Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_TIME } else { Duration::ZERO });
         let work = || {
             while let Some(number) = opening.next() {
                 let began_ns = host::clock::now_ns();
@@ -80,22 +79,22 @@ impl WorkerContext<'_> {
 struct Opening<T> {
     wanted: u32,
     taken: AtomicU32,
-    /// After the first refusal.
-    patience: Duration,
+    /// Time after the first refusal for which further connections are tried.
+    retry_time: Duration,
     ended: Mutex<Ended<T>>,
 }
 
 struct Ended<T> {
-    /// With nanoseconds.
+    /// Connections, each with the nanoseconds that it took.
     made: Vec<(T, u64)>,
     refused: Vec<Failure>,
     first_refusal: Option<Instant>,
 }
 
 impl<T> Opening<T> {
-    fn new(wanted: u32, patience: Duration) -> Opening<T> {
+    fn new(wanted: u32, retry_time: Duration) -> Opening<T> {
         let ended = Ended { made: Vec::with_capacity(wanted as usize), refused: Vec::new(), first_refusal: None };
-        Opening { wanted, taken: AtomicU32::new(0), patience, ended: Mutex::new(ended) }
+        Opening { wanted, taken: AtomicU32::new(0), retry_time, ended: Mutex::new(ended) }
     }
 
     fn ended(&self) -> MutexGuard<'_, Ended<T>> {
@@ -103,7 +102,7 @@ impl<T> Opening<T> {
     }
 
     fn next(&self) -> Option<u32> {
-        let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.patience);
+        let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.retry_time);
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (!given_up && number < self.wanted).then_some(number)
     }
@@ -120,7 +119,7 @@ impl<T> Opening<T> {
     }
 }
 
-/// Of a pool, with counts by kind.
+/// The shortfall of a pool, with counts by kind.
 pub fn shortfall(counts: &LoadCounts) -> Option<String> {
     let connections = &counts.connections;
     if connections.missing == 0 {

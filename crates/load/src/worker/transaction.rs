@@ -6,7 +6,7 @@ use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, OpOutcome, RowCounts, Submitted};
 use crate::recorder::Inside;
-use crate::stream::{Asked, Next, Stream, TransactionEnd};
+use crate::stream::{Next, RequestedWork, Stream, TransactionEnd};
 
 /// This many failures in a row without success mean a broken script or server.
 pub(crate) const HOPELESS_FAILURES: u64 = 100;
@@ -57,7 +57,7 @@ where
     }
 
     fn note_wait(&mut self, waited_ns: u64) {
-        if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
+        if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
             waits.record(waited_ns, 1);
         }
     }
@@ -98,7 +98,7 @@ where
         }
     }
 
-    /// After reconnecting, successfully or not.
+    /// Ends a reconnect, successful or not.
     fn end_connecting(&mut self, client: usize, outcome: OpOutcome) {
         self.now_ns = self.clock.now_ns();
         if let OpOutcome::Failed(error) = outcome {
@@ -129,7 +129,7 @@ where
         self.advance(client);
     }
 
-    /// Until it waits, sleeps, or has ended.
+    /// Advances the client until it waits, sleeps, or has ended.
     fn advance(&mut self, client: usize) {
         loop {
             let slot = &mut self.slots[client];
@@ -189,7 +189,7 @@ where
         self.leave(client);
     }
 
-    /// Before an operation other than the first. Retries wait equally long.
+    /// Pauses before an operation other than the first. Retries wait equally long.
     fn pause(&mut self, client: usize) {
         let Some(pause) = self.rules.pause else { return };
         let slot = &self.slots[client];
@@ -269,7 +269,7 @@ where
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
         self.counts.succeeded += batch;
-        self.counts.asked += self.stream.asked(&self.slots[client].state);
+        self.counts.asked += self.stream.requested_work(&self.slots[client].state);
         self.stream.tally(&self.slots[client].state, TransactionEnd::Succeeded, &mut self.counts.tallies);
         let slot = &self.slots[client];
         let began_ns = self.span_begins_ns(client);
@@ -320,7 +320,7 @@ where
         }
     }
 
-    /// Tells whether a transaction that has ended belongs to the measured part: under a rate one that was due in it, so that what
+    /// Says whether a transaction that has ended belongs to the measured part: under a rate one that was due in it, so that what
     /// was left over from the warm-up is none of its work.
     fn is_measured(&self, client: usize, done_ns: u64) -> bool {
         let belongs_ns = match self.rules.starts {
@@ -353,7 +353,7 @@ where
         slot.rows_before = self.lane.rows(slot.connection).unwrap_or_default();
     }
 
-    /// Returns the rows of a try that has ended, successful or not, counted among those of its kind where kinds are told apart.
+    /// Returns the rows of a try that has ended, successful or not, counted among those of its kind where kinds are distinguished.
     fn count_rows_of_kind(&mut self, client: usize) -> RowCounts {
         let slot = &self.slots[client];
         let Some(rows) = self.lane.rows(slot.connection) else { return RowCounts::default() };
@@ -377,9 +377,9 @@ where
 
     /// Recovers a client after a failed try, which may take time.
     pub(super) fn fail(&mut self, client: usize, error: OpError) {
-        self.counts.asked_in_vain += self.stream.asked(&self.slots[client].state);
+        self.counts.asked_in_vain += self.stream.requested_work(&self.slots[client].state);
         // The open transaction, and its rollback.
-        self.counts.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
+        self.counts.asked_in_vain += RequestedWork { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
         if error.class == ErrorClass::ConnectionLost {
             return self.end_try(client, error, OpOutcome::Ok);
         }
@@ -394,7 +394,7 @@ where
         }
     }
 
-    /// After recovery, successful or not: retries or ends the transaction.
+    /// Retries or ends the transaction after recovery, successful or not.
     fn end_try(&mut self, client: usize, error: OpError, recovered: OpOutcome) {
         self.count_rows_of_kind(client);
         let is_tried_again = recovered == OpOutcome::Ok && self.may_retry(client, error.class);
@@ -465,13 +465,13 @@ where
         self.counts.count_failure(OpError { class, message });
     }
 
-    /// After a wait in vain.
+    /// Ends a transaction that waited in vain for a connection.
     pub(super) fn end_without_connection(&mut self, client: usize, error: OpError) {
         self.count_unbegun(client, error);
         self.schedule(client);
     }
 
-    /// After a failed reconnect; the next transaction tries again.
+    /// Ends a transaction after a failed reconnect; the next one tries again.
     fn end_unbegun(&mut self, client: usize, error: OpError) {
         self.now_ns = self.clock.now_ns();
         self.count_unbegun(client, error);
@@ -501,7 +501,7 @@ where
         }
     }
 
-    /// Of unknown kind: each may have lost it.
+    /// Notes a failure of unknown kind: each may have lost it.
     fn note_failed_unbegun(&mut self, client: usize) {
         if self.is_measured(client, self.now_ns) {
             let batch = self.stream.batch();
@@ -536,7 +536,7 @@ where
         }
     }
 
-    /// If the run goes on.
+    /// Whether the transaction may be retried, if the run goes on.
     fn may_retry(&self, client: usize, class: ErrorClass) -> bool {
         let slot = &self.slots[client];
         self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))

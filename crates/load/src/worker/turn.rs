@@ -11,13 +11,13 @@ use crate::lane::{ErrorClass, Lane, OpError};
 use crate::stream::Stream;
 
 /// How long answers are waited for in a run that was broken off.
-const LAST_PATIENCE_NS: u64 = 500_000_000;
+const LAST_TIMEOUT_NS: u64 = 500_000_000;
 /// Minimum wait for answers after the end.
-const PATIENCE_NS: u64 = 10_000_000_000;
-/// Between answers of a run by count, where nothing else tells a fault.
-const SILENCE_PATIENCE_NS: u64 = 120_000_000_000;
+const TIMEOUT_NS: u64 = 10_000_000_000;
+/// Longest time between answers of a run by count, where nothing else shows a fault.
+const SILENCE_TIMEOUT_NS: u64 = 120_000_000_000;
 /// Waits this many times the longest transaction.
-const PATIENCE_FACTOR: u64 = 3;
+const TIMEOUT_FACTOR: u64 = 3;
 /// Polling interval for a stop.
 const STOP_POLL_NS: u64 = 200_000_000;
 
@@ -74,7 +74,7 @@ where
         self.in_flight + self.ready.len() + self.turned_away.len() + self.timers.len() + waiting > 0
     }
 
-    /// Of a wait without completions.
+    /// The end of a wait without completions.
     fn deadline_ns(&self) -> u64 {
         let timer_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         let wait_ns = match &self.access {
@@ -106,7 +106,7 @@ where
         }
     }
 
-    /// If any is left.
+    /// Schedules the next client, if any is left.
     fn schedule_next(&mut self) {
         if self.next_client < self.slots.len() {
             self.next_client += 1;
@@ -152,10 +152,10 @@ where
         lasted_ns
     }
 
-    /// After a transaction that has ended in the measured part of a closed loop.
+    /// Notes the think time after a transaction that has ended in the measured part of a closed loop.
     pub(super) fn note_thought(&mut self, thought_ns: u64) {
         let is_thought = self.rules.starts == Starts::WhenFree;
-        if is_thought && self.measuring == Measuring::Begun && self.now_ns <= self.rules.end_ns {
+        if is_thought && self.measuring == Measuring::Started && self.now_ns <= self.rules.end_ns {
             self.counts.think_ns = self.counts.think_ns.saturating_add(thought_ns);
         }
     }
@@ -203,14 +203,14 @@ where
         }
     }
 
-    /// For the pool.
+    /// Ends the waits for the pool that have lasted too long.
     fn end_waits(&mut self) {
         loop {
             let Access::Pool(pool) = &mut self.access else { return };
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
             let waited = duration::rounded(Duration::from_nanos(self.now_ns - waiting.since_ns));
             let message = format!("no connection of the pool became free within {waited}");
-            if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
+            if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }
             self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
@@ -226,7 +226,7 @@ where
         }
     }
 
-    /// Drops what has not begun.
+    /// Drops what has not started.
     fn heed_stop(&mut self) {
         if self.stopped_ns.is_some() || !self.gate.stopped() {
             return;
@@ -237,7 +237,7 @@ where
         self.dismiss_waiting();
     }
 
-    /// Nothing begins any more.
+    /// Whether no further transaction may begin.
     pub(super) fn has_ended(&self) -> bool {
         self.now_ns >= self.rules.end_ns || self.gate.stopped()
     }
@@ -260,7 +260,7 @@ where
             self.counts.not_begun += batch;
             let late_ns = self.now_ns.saturating_sub(intended_ns);
             self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
-            if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
+            if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }
         }
@@ -272,13 +272,13 @@ where
     }
 
     fn patience_ends_ns(&self) -> u64 {
-        let by_experience_ns = self.longest_ns.saturating_mul(PATIENCE_FACTOR);
+        let by_experience_ns = self.longest_ns.saturating_mul(TIMEOUT_FACTOR);
         let by_time_ns = self.rules.end_ns.min(self.stopped_ns.unwrap_or(u64::MAX));
-        let by_silence_ns = self.heard_ns.saturating_add(by_experience_ns.max(SILENCE_PATIENCE_NS));
+        let by_silence_ns = self.heard_ns.saturating_add(by_experience_ns.max(SILENCE_TIMEOUT_NS));
         match self.rules.count {
             Some(_) if self.stopped_ns.is_none() => by_silence_ns,
-            _ if self.is_broken_off() => by_time_ns.saturating_add(by_experience_ns.max(LAST_PATIENCE_NS)),
-            _ => by_time_ns.saturating_add(by_experience_ns.max(PATIENCE_NS)),
+            _ if self.is_broken_off() => by_time_ns.saturating_add(by_experience_ns.max(LAST_TIMEOUT_NS)),
+            _ => by_time_ns.saturating_add(by_experience_ns.max(TIMEOUT_NS)),
         }
     }
 

@@ -160,7 +160,7 @@ impl<L: Library> System for LibrarySystem<L> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        self.with_handle(|connection| Ok(first_value(connection, sql)?.whole().unwrap_or_default()))
+        self.with_handle(|connection| Ok(first_value(connection, sql)?.as_int().unwrap_or_default()))
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {

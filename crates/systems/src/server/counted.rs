@@ -48,10 +48,10 @@ impl CountsQuery {
     /// `None` if the answer lacks them.
     fn read(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
         let row = results.last().filter(|row| row.rows == 1)?;
-        let session = row.values.first()?.whole()?;
+        let session = row.values.first()?.as_int()?;
         let mut counts = SessionCounts::default();
         for (column, value) in self.columns.iter().zip(row.values.get(1..)?) {
-            let value = u64::try_from(value.whole()?).ok()?;
+            let value = u64::try_from(value.as_int()?).ok()?;
             match column {
                 Counting::Transactions => counts.transactions = Some(value),
                 Counting::Statements => counts.statements = Some(value),

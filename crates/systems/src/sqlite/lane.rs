@@ -443,7 +443,7 @@ mod tests {
                 while program.next(&mut client, &mut op) == Next::Op {
                     assert!(matches!(lane.submit(0, &op), Submitted::Done(OpOutcome::Ok)), "{script}");
                 }
-                let asked = program.asked(&client).statements;
+                let asked = program.requested_work(&client).statements;
                 (lane.session_counts().map(|counts| counts.statements.unwrap_or_default()), asked)
             };
             for (script, statements) in [

@@ -1,4 +1,4 @@
-//! A load that lasts as long as something beside it, such as a backup.
+//! A load that lasts as long as something else that runs, such as a backup.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use std::time::Duration;
 /// Polling interval for the user's interrupt.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Synchronises both: what runs beside begins with the load's measured part, and the load ends with it.
+/// Synchronises a load with what overlaps it: that begins with the load's measured part, and the load ends with it.
 #[derive(Debug)]
-pub struct Beside {
+pub struct Overlap {
     begins: Mutex<Begins>,
     changed: Condvar,
     /// `u64::MAX` until it has ended.
@@ -23,13 +23,13 @@ enum Begins {
     Never,
 }
 
-impl Default for Beside {
-    fn default() -> Beside {
-        Beside { begins: Mutex::new(Begins::NotKnown), changed: Condvar::new(), end_ns: AtomicU64::new(u64::MAX) }
+impl Default for Overlap {
+    fn default() -> Overlap {
+        Overlap { begins: Mutex::new(Begins::NotKnown), changed: Condvar::new(), end_ns: AtomicU64::new(u64::MAX) }
     }
 }
 
-impl Beside {
+impl Overlap {
     fn set(&self, begins: Begins) {
         *self.begins.lock().unwrap_or_else(PoisonError::into_inner) = begins;
         self.changed.notify_all();
@@ -80,7 +80,7 @@ impl Beside {
 
 /// Ends the load when dropped, also by a panic.
 #[derive(Debug)]
-pub struct EndAtDrop<'a>(&'a Beside);
+pub struct EndAtDrop<'a>(&'a Overlap);
 
 impl Drop for EndAtDrop<'_> {
     fn drop(&mut self) {
