@@ -34,8 +34,9 @@ fn commit_of(root: &Path) -> Option<String> {
             watch(&folder.path().join(part));
         }
     }
-    let ask = |verb: &[&str]| git(root, &[verb, &["--"], &SOURCES].concat());
-    let changed = ask(&["diff", "HEAD"])? + &ask(&["ls-files", "--others", "--exclude-standard"])?;
+    let [differences, others] = [vec!["diff", "HEAD"], vec!["ls-files", "--others", "--exclude-standard"]]
+        .map(|verb| git(root, &[&verb[..], &["--"], &SOURCES].concat()));
+    let changed = differences? + &others?;
     let dirty = if changed.is_empty() {
         String::new()
     } else {

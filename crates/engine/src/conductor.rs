@@ -85,7 +85,7 @@ pub struct Conductor<'a> {
     done: usize,
     preparing: Duration,
     /// Agents on this machine.
-    mates: Vec<u32>,
+    co_located: Vec<u32>,
 }
 
 impl<'a> Conductor<'a> {
@@ -96,7 +96,7 @@ impl<'a> Conductor<'a> {
         options: ExperimentOptions,
     ) -> Conductor<'a> {
         let cases = plan.cases();
-        let mates = options.places.as_ref().map(|places| places.mates()).unwrap_or_default();
+        let co_located = options.places.as_ref().map(|places| places.co_located()).unwrap_or_default();
         Conductor {
             registry,
             plan,
@@ -114,7 +114,7 @@ impl<'a> Conductor<'a> {
             cases,
             done: 0,
             preparing: Duration::ZERO,
-            mates,
+            co_located,
         }
     }
 
@@ -371,13 +371,13 @@ impl<'a> Conductor<'a> {
     fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
-        let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
+        let (schedule, interrupt, co_located) = (&self.plan.schedule, &self.options.interrupt, &self.co_located);
         let inspection = match self.inspected.contains(&run.case) {
             false => Inspection::Whole,
             true if self.may_be_last(run) => Inspection::Afterwards,
             true => Inspection::Quick,
         };
-        SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
+        SiteJob { case, task, schedule, seed, interrupt, co_located, inspection }
     }
 
     fn run_pending(

@@ -40,7 +40,7 @@ pub struct SiteJob<'a> {
     pub seed: u64,
     pub interrupt: &'a Arc<AtomicBool>,
     /// Other étalons of this machine that take part.
-    pub mates: &'a [u32],
+    pub co_located: &'a [u32],
     pub inspection: Inspection,
 }
 
@@ -131,7 +131,7 @@ pub trait Places: Send + Sync {
     fn committed(&self);
 
     /// Agents that run on this machine, too.
-    fn mates(&self) -> Vec<u32>;
+    fn co_located(&self) -> Vec<u32>;
 }
 
 /// Makes the tables and the run, by the load generators of the plan's hosts if it names some.
@@ -262,13 +262,13 @@ impl Here {
 }
 
 /// Looks at the machine while a system is used. `None` if nothing real is used.
-pub fn watch(system: &dyn System, mates: &[u32]) -> Option<Watch> {
+pub fn watch(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
     let listener = match system.presence() {
         Presence::Own => None,
         Presence::Server(listener) => Some(listener),
         Presence::Simulated => return None,
     };
-    Some(Watch::start(&Measured { listener, mates: mates.to_vec() }))
+    Some(Watch::start(&Measured { listener, co_located: co_located.to_vec() }))
 }
 
 /// How fast rows come, since the first look: some may be there from before.
@@ -344,7 +344,7 @@ impl Site for Here {
         if job.task.tables() == Tables::Own && are_fresh {
             self.inspect_if_due(job, Moment::Loaded)?;
         }
-        let watch = watch(system, job.mates);
+        let watch = watch(system, job.co_located);
         system.settle()?;
         if job.schedule.caches == Caches::Cold && job.task.tables() == Tables::Own {
             system.empty_caches()?;

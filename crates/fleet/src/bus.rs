@@ -26,14 +26,14 @@ pub const RESULTS: &str = "etalon.results";
 pub const INBOX: &str = "_INBOX_etalon";
 
 /// How long a connection to the server may take.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of connection checks.
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// How long the server may take to answer for a stream.
-const STREAM_PATIENCE: Duration = Duration::from_secs(5);
-/// Lifetime of results that nobody fetches.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
+/// Lifetime of results that no one fetches.
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
-/// Unacknowledged results are delivered again after this: to whoever resumes, or to the same conductor, which
+/// Unacknowledged results are delivered again after this: to the conductor that resumes, or to the same one, which
 /// recognises the id.
 pub const ACK_WAIT: Duration = Duration::from_secs(5);
 /// Concurrent answers of one agent.
@@ -46,7 +46,7 @@ pub struct Server {
     pub url: String,
     /// Credentials (a JWT with its key), or an NKey's seed.
     pub creds: Option<PathBuf>,
-    /// Trusted beside the operating system's authorities.
+    /// An authority that is trusted in addition to the operating system's.
     pub ca: Option<PathBuf>,
 }
 
@@ -57,7 +57,7 @@ pub enum BusError {
     Connect { url: String, cause: String },
     /// No listener on the subject.
     #[error("nobody answers on {0}")]
-    Nobody(String),
+    NoListener(String),
     /// There was no answer in time.
     #[error("no answer on {0} in time")]
     Silent(String),
@@ -68,6 +68,14 @@ pub enum BusError {
 fn other(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
     let tried = tried.into();
     move |cause| BusError::Other { tried, cause }
+}
+
+fn cannot_connect(server: &Server, cause: String) -> BusError {
+    BusError::Connect { url: without_login(&server.url), cause }
+}
+
+fn cannot_serve(prefix: &str, error: &async_nats::Error) -> BusError {
+    BusError::Other { tried: format!("serve {prefix}"), cause: error.to_string() }
 }
 
 /// Answers requests.
@@ -96,29 +104,31 @@ impl Drop for Bus {
 
 impl Bus {
     pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
-        let failed = |cause: String| BusError::Connect { url: without_login(&server.url), cause };
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(MOST_ANSWERS)
             .thread_name("etalon-bus")
             .enable_all()
             .build()
-            .map_err(|error| failed(error.to_string()))?;
-        let mut options = options(server).map_err(&failed)?.name(name);
-        options = options.custom_inbox_prefix(inbox).connection_timeout(CONNECT_PATIENCE).ping_interval(PING_EVERY);
+            .map_err(|error| cannot_connect(server, error.to_string()))?;
+        let mut options = options(server).map_err(|cause| cannot_connect(server, cause))?.name(name);
+        options = options.custom_inbox_prefix(inbox).connection_timeout(CONNECT_TIMEOUT).ping_interval(PING_EVERY);
         // JetStream's context spawns a task, so it must be made inside the runtime.
         let (client, jetstream) = runtime
             .block_on(async {
                 let client = options.connect(without_login(&server.url)).await?;
                 Ok((client.clone(), jetstream::new(client)))
             })
-            .map_err(|error: async_nats::ConnectError| failed(error.to_string()))?;
+            .map_err(|error: async_nats::ConnectError| cannot_connect(server, error.to_string()))?;
         Ok(Bus { client, jetstream, runtime: Some(runtime) })
     }
 
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, BusError> {
-        let gone = || BusError::Other { tried: "use the bus".to_owned(), cause: "it has been closed".to_owned() };
-        Ok(self.runtime.as_ref().ok_or_else(gone)?.block_on(work))
+        let runtime = self.runtime.as_ref().ok_or_else(|| BusError::Other {
+            tried: "use the bus".to_owned(),
+            cause: "it has been closed".to_owned(),
+        })?;
+        Ok(runtime.block_on(work))
     }
 
     /// The most that one message may hold, in bytes.
@@ -129,26 +139,26 @@ impl Bus {
     /// Asks, and waits for the answer so long.
     ///
     /// # Errors
-    /// [`BusError::Nobody`] if the server knows that nobody listens, [`BusError::Silent`] without an answer in time.
+    /// [`BusError::NoListener`] if the server knows of no listener, [`BusError::Silent`] without an answer in time.
     pub fn request(&self, subject: &str, payload: Vec<u8>, within: Duration) -> Result<Vec<u8>, BusError> {
         let request = NatsRequest::new().payload(payload.into()).timeout(Some(within));
         let answer = self.block_on(self.client.send_request(subject.to_owned(), request))?;
         answer.map(|message| message.payload.to_vec()).map_err(|error| match error.kind() {
-            RequestErrorKind::NoResponders => BusError::Nobody(subject.to_owned()),
+            RequestErrorKind::NoResponders => BusError::NoListener(subject.to_owned()),
             RequestErrorKind::TimedOut => BusError::Silent(subject.to_owned()),
             _ => BusError::Other { tried: format!("ask on {subject}"), cause: error.to_string() },
         })
     }
 
-    /// Expects no answer.
-    pub fn tell(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError> {
+    /// Publishes a message that expects no answer.
+    pub fn publish_without_answer(&self, subject: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let sent = self.block_on(self.client.publish(subject.to_owned(), payload.into()))?;
         sent.map_err(|error| BusError::Other { tried: format!("speak on {subject}"), cause: error.to_string() })
     }
 
     /// Waits briefly until everything sent has reached the server.
     pub fn flush(&self) {
-        let flush = async { tokio::time::timeout(STREAM_PATIENCE, self.client.flush()).await.is_ok() };
+        let flush = async { tokio::time::timeout(STREAM_TIMEOUT, self.client.flush()).await.is_ok() };
         // What could not be sent was not said.
         let _ = self.block_on(flush);
     }
@@ -162,13 +172,16 @@ impl Bus {
         verbs: &[&str],
         handler: Arc<dyn Handler>,
     ) -> Result<(), BusError> {
-        let failed = |error: async_nats::Error| other(format!("serve {prefix}"))(error.to_string());
         self.block_on(async {
             let builder = self.client.service_builder().description("An agent of the benchmark étalon");
-            let service = builder.metadata(metadata).start(SERVICE, version).await.map_err(failed)?;
+            let service = builder
+                .metadata(metadata)
+                .start(SERVICE, version)
+                .await
+                .map_err(|error| cannot_serve(prefix, &error))?;
             let group = service.group(prefix);
             for verb in verbs {
-                let endpoint = group.endpoint(*verb).await.map_err(failed)?;
+                let endpoint = group.endpoint(*verb).await.map_err(|error| cannot_serve(prefix, &error))?;
                 tokio::spawn(answer_all(endpoint, (*verb).to_owned(), Arc::clone(&handler)));
             }
             // The service ends with its last handle.
@@ -180,7 +193,7 @@ impl Bus {
         })?
     }
 
-    /// Of every instance that answers in time.
+    /// The metadata of every instance that answers in time.
     pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
         let failed = other("ask for agents");
         self.block_on(async {
@@ -212,13 +225,13 @@ impl Bus {
                 let sent = self.jetstream.publish_with_headers(subject.to_owned(), headers, payload.into()).await;
                 sent.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())
             };
-            tokio::time::timeout(STREAM_PATIENCE, work).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+            tokio::time::timeout(STREAM_TIMEOUT, work).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
         })?
         .map(|_| ())
         .map_err(failed)
     }
 
-    /// From any agent. The stream is made if missing.
+    /// The results of an experiment from any agent. The stream is made if missing.
     pub fn results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
         let failed = other(format!("use the stream {STREAM}"));
         let config = stream::Config {
@@ -240,11 +253,10 @@ impl Bus {
                 let name = reader.durable_name.clone().unwrap_or_default();
                 stream.get_or_create_consumer(&name, reader).await.map_err(|error| error.to_string())
             };
-            let silent = || {
+            tokio::time::timeout(STREAM_TIMEOUT, work).await.unwrap_or_else(|_| {
                 Err("JetStream does not answer: is it switched on (`jetstream {}` in the server's configuration)?"
                     .to_owned())
-            };
-            tokio::time::timeout(STREAM_PATIENCE, work).await.unwrap_or_else(|_| silent())
+            })
         })?;
         Ok(Results { bus: Arc::clone(self), consumer: consumer.map_err(failed)? })
     }
@@ -263,7 +275,7 @@ pub struct Delivery {
 }
 
 impl Results {
-    /// At most `most` that are there now.
+    /// Fetches at most `most` results that are there now.
     pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
         let failed = other("fetch results");
         self.bus
@@ -273,10 +285,9 @@ impl Results {
                 let mut found = Vec::new();
                 while let Some(message) = messages.next().await {
                     let message = message.map_err(|error| error.to_string())?;
-                    let header = |headers: &HeaderMap| {
-                        headers.get(async_nats::header::NATS_MESSAGE_ID).map(|id| id.as_str().to_owned())
-                    };
-                    let id = message.headers.as_ref().and_then(header).unwrap_or_default();
+                    let id =
+                        message.headers.as_ref().and_then(|headers| headers.get(async_nats::header::NATS_MESSAGE_ID));
+                    let id = id.map(|id| id.as_str().to_owned()).unwrap_or_default();
                     let agent = message.subject.rsplit('.').next().unwrap_or_default().to_owned();
                     found.push(Delivery { agent, id, payload: message.payload.to_vec(), message });
                 }
@@ -285,12 +296,12 @@ impl Results {
             .map_err(failed)
     }
 
-    /// In the stream, delivered or not.
+    /// Number of results in the stream, delivered or not.
     pub fn outstanding(&self) -> Result<u64, BusError> {
         let failed = other("count results");
         let info = self.bus.block_on(async {
-            let asked = tokio::time::timeout(STREAM_PATIENCE, self.consumer.get_info()).await;
-            asked.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+            let info = tokio::time::timeout(STREAM_TIMEOUT, self.consumer.get_info()).await;
+            info.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
         })?;
         info.map(|info| info.num_pending + info.num_ack_pending as u64).map_err(failed)
     }
@@ -330,10 +341,10 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
         None => ConnectOptions::new(),
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let is_seed = |line: &&str| line.starts_with("SU");
-            match text.lines().map(str::trim).find(is_seed).filter(|_| !text.contains("BEGIN NATS USER JWT")) {
-                Some(seed) => ConnectOptions::with_nkey(seed.to_owned()),
-                None => ConnectOptions::with_credentials(&text)
+            let mut lines = text.lines().map(str::trim);
+            match lines.find(|line| line.starts_with("SU")) {
+                Some(seed) if !text.contains("BEGIN NATS USER JWT") => ConnectOptions::with_nkey(seed.to_owned()),
+                _ => ConnectOptions::with_credentials(&text)
                     .map_err(|_| format!("{} holds neither credentials nor an NKey's seed", path.display()))?,
             }
         }
@@ -351,7 +362,7 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
     Ok(options)
 }
 
-/// Before the last `@`: user and password, or a token.
+/// The login before the last `@`: user and password, or a token.
 fn login(url: &str) -> Option<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.rsplit_once('@').map(|(login, _)| login)

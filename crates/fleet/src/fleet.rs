@@ -25,27 +25,27 @@ use crate::inbox::Inbox;
 use crate::link::Link;
 use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, name_is_fit, on_this_machine, prefix};
 use crate::remote::{Remote, unexpected};
-use crate::texts::{Shelf, TextId};
+use crate::texts::{TextCache, TextId};
 
 /// An agent stops after this silence of its conductor.
 const LEASE: Duration = Duration::from_secs(5);
 /// Renewals per lease.
 const RENEWALS: u32 = 5;
-/// For agents to announce themselves.
+/// Time for agents to announce themselves.
 const DISCOVERY: Duration = Duration::from_secs(1);
-/// For agents of one name to announce themselves.
+/// Time for agents of one name to announce themselves.
 const NAMESAKES: Duration = Duration::from_millis(300);
 /// How often two of one name must be seen.
 const NAMESAKE_LOOKS: u32 = 4;
 /// How long an agent may take to answer what it is.
-const INFO_PATIENCE: Duration = Duration::from_secs(2);
+const INFO_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
 pub struct FleetOptions {
     pub server: Server,
     /// Stable over resumes, and unique.
     pub experiment: String,
-    /// For an agent that does not answer.
+    /// How long an agent may be silent: `patience` in the plan.
     pub patience: Duration,
     /// Default: 5 s.
     pub lease: Option<Duration>,
@@ -64,7 +64,7 @@ pub struct Fleet {
     loads: BTreeMap<String, BTreeSet<String>>,
     renewing: Option<thread::JoinHandle<()>>,
     /// Agents on the conductor's own machine.
-    mates: Vec<u32>,
+    co_located: Vec<u32>,
 }
 
 pub(crate) struct Shared {
@@ -75,18 +75,18 @@ pub(crate) struct Shared {
     ended: AtomicBool,
     /// Cases with their texts, since each is sent many times.
     sent: Mutex<Vec<SentCase>>,
-    texts: Shelf,
+    texts: TextCache,
 }
 
 /// Whether two cases differ in their load at most, as the short runs of a search do.
 fn reads_the_same(one: &Case, other: &Case) -> bool {
     const LOAD: [&str; 2] = ["rate", "arrivals"];
-    let rest = |case: &Case| {
+    let [one, other] = [one, other].map(|case| {
         let mut point = case.point.clone();
         point.retain(|key, _| !LOAD.contains(&key.as_str()));
         Case { point, ..case.clone() }
-    };
-    rest(one) == rest(other)
+    });
+    one == other
 }
 
 impl Shared {
@@ -116,17 +116,17 @@ impl Shared {
         }
     }
 
-    /// Sends the case's texts that the agent lacks.
+    /// Sends the case's texts that the agent does not have.
     pub(crate) fn supply(&self, agent: &str, case: &SentCase) -> Result<(), Failure> {
         let of: Vec<TextId> = case.texts.values().cloned().collect();
         if of.is_empty() {
             return Ok(());
         }
-        let lacking = match self.link.call(agent, &Ask::Lacking { of })? {
-            Answer::Lacking(lacking) => lacking,
+        let missing = match self.link.call(agent, &Ask::MissingTexts { of })? {
+            Answer::MissingTexts(missing) => missing,
             other => return Err(unexpected(agent, &other)),
         };
-        for text in lacking {
+        for text in missing {
             for piece in self.texts.pieces(&text, self.link.bus.largest_message())? {
                 self.link.call(agent, &Ask::Text(piece))?;
             }
@@ -182,7 +182,7 @@ impl Fleet {
             notices: options.notices,
             jobs: AtomicU64::new(1),
         };
-        let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
+        let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), TextCache::default());
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
         // Read all texts now, so that every run has the same. The conductor reports errors.
         for case in plan.cases() {
@@ -191,11 +191,11 @@ impl Fleet {
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
         let clients = clients.into_iter().collect();
-        let (renewing, mates) = (Some(renewing), Vec::new());
-        let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, mates };
+        let (renewing, co_located) = (Some(renewing), Vec::new());
+        let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, co_located };
         fleet.greet()?;
         fleet.refuse_namesakes()?;
-        fleet.mates = fleet.introduce_mates()?;
+        fleet.co_located = fleet.introduce_co_located()?;
         // No agent works for an earlier run any more: its measurements are in the stream or lost.
         fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
         Ok(fleet)
@@ -234,8 +234,9 @@ impl Fleet {
             .hint("end one of them, or start it by another `--name`"))
     }
 
-    /// Tells everyone who takes part, so that nobody takes the load of an étalon on the same machine for a stranger's.
-    fn introduce_mates(&self) -> Result<Vec<u32>, Failure> {
+    /// Names to everyone the processes that take part, so that no one takes the load of an étalon on the same machine
+    /// for a stranger's.
+    fn introduce_co_located(&self) -> Result<Vec<u32>, Failure> {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
         let mut all = each(&agents, |_, agent| match link.call(agent, &Ask::Process)? {
@@ -243,7 +244,7 @@ impl Fleet {
             other => Err(unexpected(agent, &other)),
         })?;
         all.push(host::identity::process());
-        each(&agents, |_, agent| link.call(agent, &Ask::Mates { all: all.clone() }))?;
+        each(&agents, |_, agent| link.call(agent, &Ask::CoLocated { all: all.clone() }))?;
         Ok(on_this_machine(&all))
     }
 }
@@ -301,11 +302,11 @@ impl Places for Fleet {
     }
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
-        let of_agent = |agent: &String| match self.shared.link.call(agent, &Ask::HostFacts)? {
+        let facts = self.clients.iter().map(|agent| match self.shared.link.call(agent, &Ask::HostFacts)? {
             Answer::Facts(facts) => Ok((format!("{}{agent}", engine::conductor::CLIENT_HOST), facts)),
             other => Err(unexpected(agent, &other)),
-        };
-        self.clients.iter().map(of_agent).collect()
+        });
+        facts.collect()
     }
 
     fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
@@ -328,8 +329,8 @@ impl Places for Fleet {
         Some(record)
     }
 
-    fn mates(&self) -> Vec<u32> {
-        self.mates.clone()
+    fn co_located(&self) -> Vec<u32> {
+        self.co_located.clone()
     }
 
     fn committed(&self) {
@@ -339,7 +340,7 @@ impl Places for Fleet {
 
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// What it says of itself.
+    /// The agent's description of itself.
     pub info: AgentInfo,
     /// `None` if it did not answer.
     pub clock: Option<Clock>,
@@ -353,9 +354,9 @@ pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
         bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
     // A name is part of a subject, and each service on the bus chooses its own.
     for name in names.into_iter().filter(|name| name_is_fit(name)) {
-        let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_PATIENCE) else { continue };
+        let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_TIMEOUT) else { continue };
         let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();
-        listed.push(Listed { info, clock: Clock::read(&bus, &name, INFO_PATIENCE).ok() });
+        listed.push(Listed { info, clock: Clock::read(&bus, &name, INFO_TIMEOUT).ok() });
     }
     Ok(listed)
 }

@@ -20,18 +20,18 @@ use crate::link::Waiting;
 use crate::protocol::{Answer, Ask, Outcome, Progress, SentCase};
 use crate::remote::{stopped, unexpected};
 
-/// Time for an agent to start after hearing of it, beside the round trip.
+/// Time for an agent to start after it has learnt of the start, in addition to the round trip.
 const START_LEAD: Duration = Duration::from_millis(30);
 /// How often the agents' intervals are merged for observers.
 const WATCH: Duration = Duration::from_millis(500);
 /// How long an agent may take to answer a reading of its clock.
-const PING_PATIENCE: Duration = Duration::from_secs(1);
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct FleetGenerator<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) agents: Vec<String>,
     pub(crate) case: &'a Case,
-    /// As the agents reach it.
+    /// The system as the agents reach it.
     pub(crate) system: SystemPlan,
     pub(crate) tables: Tables,
 }
@@ -45,7 +45,7 @@ struct Member<'a> {
 /// How the members reached their common start.
 #[derive(Clone, Copy)]
 struct Began {
-    /// From the first message to the start.
+    /// Time from the first message to the start.
     took_ns: u64,
     /// Longest round trip.
     slowest_ns: u64,
@@ -60,11 +60,11 @@ pub(crate) fn each<M: Sync, T: Send>(
         let work = &work;
         let handles: Vec<_> =
             members.iter().enumerate().map(|(number, member)| scope.spawn(move || work(number, member))).collect();
-        let joined = |handle: thread::ScopedJoinHandle<'_, _>| match handle.join() {
+        let results = handles.into_iter().map(|handle| match handle.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
-        };
-        handles.into_iter().map(joined).collect()
+        });
+        results.collect()
     });
     results.into_iter().collect()
 }
@@ -138,16 +138,16 @@ impl FleetGenerator<'_> {
             }
         })?;
         // One after the other, since parallel readings disturb each other.
-        let clock = |member: &Member<'_>| {
-            Clock::read(&link.bus, member.agent, PING_PATIENCE).map_err(|error| {
+        let clocks = members.iter().map(|member| {
+            Clock::read(&link.bus, member.agent, PING_TIMEOUT).map_err(|error| {
                 let tried = format!("read the clock of the agent `{}`", member.agent);
                 Failure::new(FailureKind::ConnectionLost, tried, error)
             })
-        };
-        members.iter().map(clock).collect()
+        });
+        clocks.collect()
     }
 
-    /// On each agent's clock; returns the instant on ours.
+    /// Starts the load at an instant on each agent's clock; returns the instant on ours.
     fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
@@ -164,27 +164,27 @@ impl FleetGenerator<'_> {
     /// Waits until every agent has published its share.
     fn watch(&self, members: &[Member<'_>], observer: &mut dyn Observer) -> Result<Vec<Answer>, Failure> {
         let link = &self.shared.link;
-        let (told, ticks) = channel();
-        let told = Mutex::new(told);
+        let (sender, ticks) = channel();
+        let sender = Mutex::new(sender);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 let ends = each(members, |number, member| {
-                    let told: Option<Sender<(usize, Tick)>> = told.lock().ok().map(|told| told.clone());
+                    let sender: Option<Sender<(usize, Tick)>> = sender.lock().ok().map(|sender| sender.clone());
                     let renew = Ask::Renew { of: Some(member.job) };
-                    let hear = &mut |progress: &Progress| {
-                        if let (Some(told), Some(tick)) = (&told, progress.tick) {
-                            let _ = told.send((number, tick));
+                    let pass_on = &mut |progress: &Progress| {
+                        if let (Some(sender), Some(tick)) = (&sender, progress.tick) {
+                            let _ = sender.send((number, tick));
                         }
                         false
                     };
-                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsEnd, hear);
+                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsEnd, pass_on);
                     if answer.is_err() {
                         // The others would be waited for in vain.
                         members.iter().for_each(|member| link.stop(member.agent, member.job));
                     }
                     answer?.ok_or_else(|| unexpected(member.agent, &Answer::Nothing))
                 });
-                drop(told);
+                drop(sender);
                 ends
             });
             show(&ticks, members.len(), observer);
@@ -193,8 +193,8 @@ impl FleetGenerator<'_> {
     }
 
     fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
-        let patience = self.shared.link.patience;
-        match self.shared.inbox.take(member.agent, member.job, count, patience)? {
+        let timeout = self.shared.link.patience;
+        match self.shared.inbox.take(member.agent, member.job, count, timeout)? {
             Outcome::HostLoad(mut share) => {
                 // Each offset is known within half of its round trip, so two within the longer one.
                 share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
@@ -207,15 +207,15 @@ impl FleetGenerator<'_> {
 
     /// Tasks of an interrupted load: some may have finished.
     fn cut(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
-        let of = |(member, answer): (&Member<'_>, &Answer)| match answer {
+        let tasks = members.iter().zip(answers).flat_map(|(member, answer)| match answer {
             Answer::Stopped(count) | Answer::Published(count) => self.shared.cut(member.agent, member.job, *count),
             _ => Vec::new(),
-        };
-        members.iter().zip(answers).flat_map(of).collect()
+        });
+        tasks.collect()
     }
 }
 
-/// Of the hosts' percentiles; `None` if one has none.
+/// The worst of the hosts' percentiles; `None` if one has none.
 fn worst(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
@@ -237,13 +237,13 @@ fn show(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Obser
         }
         if shown.elapsed() >= WATCH && last.iter().any(Option::is_some) {
             shown = Instant::now();
-            let known = || last.iter().flatten();
+            let known: Vec<Tick> = last.iter().flatten().copied().collect();
             observer.tick(Tick {
-                rate_per_s: known().map(|tick| tick.rate_per_s).sum(),
-                p50_ns: worst(known().map(|tick| tick.p50_ns)),
-                p99_ns: worst(known().map(|tick| tick.p99_ns)),
-                errors: known().map(|tick| tick.errors).sum(),
-                backlog: known().map(|tick| tick.backlog).sum(),
+                rate_per_s: known.iter().map(|tick| tick.rate_per_s).sum(),
+                p50_ns: worst(known.iter().map(|tick| tick.p50_ns)),
+                p99_ns: worst(known.iter().map(|tick| tick.p99_ns)),
+                errors: known.iter().map(|tick| tick.errors).sum(),
+                backlog: known.iter().map(|tick| tick.backlog).sum(),
             });
         }
     }

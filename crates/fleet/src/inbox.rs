@@ -12,21 +12,21 @@ use crate::parts;
 use crate::protocol::{Outcome, Recorded};
 
 const AT_ONCE: usize = 256;
-/// Between fetches while waiting.
+/// Time between fetches while waiting.
 const AGAIN: Duration = Duration::from_millis(50);
-/// For results delivered to an earlier run that did not acknowledge them.
-const LEFT_PATIENCE: Duration = Duration::from_secs(2 * ACK_WAIT.as_secs());
+/// Time for results that were delivered to an earlier run, which did not acknowledge them.
+const LEFT_TIMEOUT: Duration = Duration::from_secs(2 * ACK_WAIT.as_secs());
 
 /// Fetched results, acknowledged once stored.
 pub(crate) struct Inbox {
     results: Results,
     session: String,
-    held: Mutex<Held>,
+    state: Mutex<InboxState>,
 }
 
 #[derive(Default)]
-struct Held {
-    /// By agent and id.
+struct InboxState {
+    /// Pieces by agent and id.
     pieces: HashMap<(String, String), Vec<u8>>,
     deliveries: Vec<Delivery>,
     /// Unstored runs of earlier runs.
@@ -41,16 +41,16 @@ struct Left {
 
 impl Inbox {
     pub(crate) fn open(bus: &Arc<Bus>, experiment: &str, session: &str) -> Result<Inbox, BusError> {
-        Ok(Inbox { results: bus.results(experiment)?, session: session.to_owned(), held: Mutex::default() })
+        Ok(Inbox { results: bus.results(experiment)?, session: session.to_owned(), state: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fetches what earlier runs of the experiment left in the stream.
     pub(crate) fn collect(&self) -> Result<(), BusError> {
-        let deadline = Instant::now() + LEFT_PATIENCE;
+        let deadline = Instant::now() + LEFT_TIMEOUT;
         let mut fetched: Vec<Delivery> = Vec::new();
         loop {
             fetched.extend(self.results.fetch(AT_ONCE)?);
@@ -63,14 +63,14 @@ impl Inbox {
             std::thread::sleep(AGAIN);
         }
         let mut of_result: BTreeMap<(String, String), BTreeMap<u32, Vec<Delivery>>> = BTreeMap::new();
-        let mut held = self.lock();
+        let mut state = self.lock();
         for delivery in fetched {
             match parts::of_id(&delivery.id) {
                 Some((result, part)) => {
                     let key = (delivery.agent.clone(), result.to_owned());
                     of_result.entry(key).or_default().entry(part).or_default().push(delivery);
                 }
-                None => held.deliveries.push(delivery),
+                None => state.deliveries.push(delivery),
             }
         }
         for ((agent, _), of_part) in of_result {
@@ -78,9 +78,9 @@ impl Inbox {
                 of_part.values().filter_map(|same| Some(same.first()?.payload.clone())).collect();
             let deliveries: Vec<Delivery> = of_part.into_values().flatten().collect();
             match parts::join(&pieces) {
-                Ok(Outcome::Record(recorded)) => held.left.push(Left { agent, recorded: *recorded, deliveries }),
+                Ok(Outcome::Record(recorded)) => state.left.push(Left { agent, recorded: *recorded, deliveries }),
                 // A share is useless without the server's earlier counters, and so is a result with missing pieces.
-                Ok(Outcome::HostLoad(_) | Outcome::Cut(_)) | Err(_) => held.deliveries.extend(deliveries),
+                Ok(Outcome::HostLoad(_) | Outcome::Cut(_)) | Err(_) => state.deliveries.extend(deliveries),
             }
         }
         Ok(())
@@ -89,30 +89,31 @@ impl Inbox {
     /// The run of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
     /// moved to this host's clock.
     pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
-        let mut held = self.lock();
-        let is_it = |left: &Left| left.agent == agent && left.recorded.seed == seed && left.recorded.case == *case;
-        let place = held.left.iter().position(is_it)?;
-        let Left { recorded, deliveries, .. } = held.left.remove(place);
-        held.deliveries.extend(deliveries);
+        let mut state = self.lock();
+        let index = state
+            .left
+            .iter()
+            .position(|left| left.agent == agent && left.recorded.seed == seed && left.recorded.case == *case)?;
+        let Left { recorded, deliveries, .. } = state.left.remove(index);
+        state.deliveries.extend(deliveries);
         Some(recorded)
     }
 
     /// Waits for a result of `count` parts.
-    pub(crate) fn take(&self, agent: &str, job: u64, count: u32, patience: Duration) -> Result<Outcome, Failure> {
-        let failed = |kind, cause: String| {
-            Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
-        };
-        let ids = parts::ids(&self.session, agent, job, count).map_err(|cause| failed(FailureKind::Other, cause))?;
+    pub(crate) fn take(&self, agent: &str, job: u64, count: u32, timeout: Duration) -> Result<Outcome, Failure> {
+        let ids = parts::ids(&self.session, agent, job, count)
+            .map_err(|cause| cannot_fetch(agent, FailureKind::Other, cause))?;
         let ids: Vec<(String, String)> = ids.into_iter().map(|id| (agent.to_owned(), id)).collect();
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let pieces = {
-                let held = self.lock();
-                ids.iter().map(|id| held.pieces.get(id).cloned()).collect::<Option<Vec<_>>>()
+                let state = self.lock();
+                ids.iter().map(|id| state.pieces.get(id).cloned()).collect::<Option<Vec<_>>>()
             };
             if let Some(pieces) = pieces {
                 // Just published: its times of day are moved to this host's clock.
-                let mut outcome: Outcome = parts::join(&pieces).map_err(|cause| failed(FailureKind::Other, cause))?;
+                let mut outcome: Outcome =
+                    parts::join(&pieces).map_err(|cause| cannot_fetch(agent, FailureKind::Other, cause))?;
                 outcome.shift(host::clock::unix_ms());
                 return Ok(outcome);
             }
@@ -123,36 +124,40 @@ impl Inbox {
                     continue;
                 }
                 Err(error) if Instant::now() >= deadline => {
-                    return Err(failed(FailureKind::ConnectionLost, error.to_string()));
+                    return Err(cannot_fetch(agent, FailureKind::ConnectionLost, error.to_string()));
                 }
                 Err(_) => std::thread::sleep(AGAIN),
             }
             if Instant::now() >= deadline {
-                return Err(failed(FailureKind::ConnectionLost, "it is not there".to_owned()));
+                return Err(cannot_fetch(agent, FailureKind::ConnectionLost, "it is not there".to_owned()));
             }
         }
     }
 
     fn keep(&self, deliveries: Vec<Delivery>) {
-        let own = format!("{}.", self.session);
-        let mut held = self.lock();
+        let prefix = format!("{}.", self.session);
+        let mut state = self.lock();
         for mut delivery in deliveries {
             // A late one of an earlier run belongs to a repeated run; the next acknowledgement drops it.
-            if delivery.id.starts_with(&own) {
+            if delivery.id.starts_with(&prefix) {
                 let id = (delivery.agent.clone(), delivery.id.clone());
-                held.pieces.insert(id, std::mem::take(&mut delivery.payload));
+                state.pieces.insert(id, std::mem::take(&mut delivery.payload));
             }
-            held.deliveries.push(delivery);
+            state.deliveries.push(delivery);
         }
     }
 
     /// Everything fetched is stored or useless.
     pub(crate) fn acknowledge(&self) {
-        let (mut held, mut done) = (self.lock(), Vec::new());
-        std::mem::swap(&mut done, &mut held.deliveries);
-        held.pieces.clear();
-        drop(held);
+        let (mut state, mut done) = (self.lock(), Vec::new());
+        std::mem::swap(&mut done, &mut state.deliveries);
+        state.pieces.clear();
+        drop(state);
         // Otherwise it is delivered again, recognised by its id and dropped.
         let _ = self.results.acknowledge(&done);
     }
+}
+
+fn cannot_fetch(agent: &str, kind: FailureKind, cause: String) -> Failure {
+    Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
 }

@@ -22,9 +22,9 @@ pub(crate) struct Link {
     pub(crate) bus: Arc<Bus>,
     pub(crate) session: String,
     pub(crate) experiment: String,
-    /// Of the agents.
+    /// Lease of the agents.
     pub(crate) lease: Duration,
-    /// For an agent that may come back.
+    /// How long an agent that may come back may be silent: `patience` in the plan.
     pub(crate) patience: Duration,
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) notices: Notices,
@@ -52,9 +52,9 @@ impl Link {
     fn send(&self, agent: &str, job: u64, ask: &Ask) -> Result<Reply, BusError> {
         let payload = self.payload(agent, job, ask)?;
         let tried = format!("understand the agent `{agent}`");
-        let failed = |error: serde_json::Error| BusError::Other { tried, cause: error.to_string() };
         let subject = format!("{}.{}", prefix(agent), ask.verb());
-        serde_json::from_slice(&self.bus.request(&subject, payload, ONE_ANSWER)?).map_err(failed)
+        let answer = self.bus.request(&subject, payload, ONE_ANSWER)?;
+        serde_json::from_slice(&answer).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
     fn payload(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
@@ -81,7 +81,7 @@ impl Link {
         }
     }
 
-    /// [`Link::call`] for clean-up: even after an interrupt, and without much patience.
+    /// [`Link::call`] for clean-up: even after an interrupt, and without waiting long.
     pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
         self.until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
     }
@@ -97,26 +97,26 @@ impl Link {
     ) -> Result<Option<Answer>, Failure> {
         let renew = Ask::Renew { of: Some(job) };
         let mut ask = ask;
-        let mut heard = Instant::now();
-        let mut told = false;
-        let mut said = String::new();
+        let mut last_answer = Instant::now();
+        let mut stop_sent = false;
+        let mut last_waits = String::new();
         loop {
-            if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd && !told {
+            if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd && !stop_sent {
                 self.stop(agent, job);
                 if waiting != Waiting::ForItsEnd {
                     let tried = format!("wait for the agent `{agent}`");
                     return Err(Failure::new(FailureKind::Other, tried, "interrupted"));
                 }
-                told = true;
+                stop_sent = true;
             }
             match self.send(agent, job, ask) {
                 Ok(Reply::Done(answer)) => return Ok(Some(answer)),
                 Ok(Reply::Working(progress)) => {
-                    heard = Instant::now();
+                    last_answer = Instant::now();
                     ask = &renew;
-                    if let Some(waits) = progress.waits.as_ref().filter(|waits| **waits != said) {
+                    if let Some(waits) = progress.waits.as_ref().filter(|waits| **waits != last_waits) {
                         self.notices.tell(Notice::Waits(&format!("agent `{agent}`: {waits}")));
-                        said.clone_from(waits);
+                        last_waits.clone_from(waits);
                     }
                     if enough(&progress) {
                         return Ok(None);
@@ -125,7 +125,7 @@ impl Link {
                 }
                 // The lease of this experiment's killed conductor may be about to run out.
                 Ok(Reply::Failed(failure))
-                    if failure.kind == FailureKind::NotOurs && heard.elapsed() < self.patience =>
+                    if failure.kind == FailureKind::NotOurs && last_answer.elapsed() < self.patience =>
                 {
                     thread::sleep(AGAIN);
                 }
@@ -137,11 +137,11 @@ impl Link {
                             (self.lease.min(self.patience), FailureKind::ConnectionLost)
                         }
                     };
-                    if heard.elapsed() >= limit {
+                    if last_answer.elapsed() >= limit {
                         return Err(lost(
                             agent,
                             kind,
-                            format!("{error} for {}", model::duration::rounded(heard.elapsed())),
+                            format!("{error} for {}", model::duration::rounded(last_answer.elapsed())),
                         ));
                     }
                     thread::sleep(AGAIN);
@@ -150,7 +150,7 @@ impl Link {
         }
     }
 
-    /// If the agent does not hear it, the lease ends it.
+    /// Stops a job. If the agent does not learn of it, the lease ends it.
     pub(crate) fn stop(&self, agent: &str, job: u64) {
         self.say(agent, &Ask::Stop { of: job });
     }
@@ -166,7 +166,7 @@ impl Link {
     /// Needs no answer: a deaf agent is noticed by the next request.
     fn say(&self, agent: &str, ask: &Ask) {
         if let Ok(payload) = self.payload(agent, self.next_job(), ask) {
-            let _ = self.bus.tell(&format!("{}.{}", prefix(agent), ask.verb()), payload);
+            let _ = self.bus.publish_without_answer(&format!("{}.{}", prefix(agent), ask.verb()), payload);
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn of_id(id: &str) -> Option<(&str, u32)> {
     Some((result, part.parse().ok()?))
 }
 
-/// For a message of at most so many bytes.
+/// Size of the pieces for a message of at most this many bytes.
 pub fn piece_bytes(largest_message: usize) -> usize {
     largest_message.saturating_sub(HEADERS).clamp(HEADERS, LARGEST)
 }

@@ -29,15 +29,15 @@ pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop
 /// known.
 pub const VERSION: &str = env!("ETALON_VERSION");
 
-/// Of the agent's subjects.
+/// The prefix of the agent's subjects.
 pub fn prefix(agent: &str) -> String {
     format!("etalon.agent.{agent}")
 }
 
 /// Fit for a part of a subject.
 pub fn name_is_fit(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit)
+    let mut letters = name.chars();
+    !name.is_empty() && name.len() <= 64 && letters.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// Those of processes that are on this process's machine, without itself.
@@ -61,7 +61,7 @@ pub struct Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SentCase {
     pub case: Case,
-    /// By the scripts' names; already sent.
+    /// Ids of the texts by the scripts' names; the texts are sent already.
     pub texts: BTreeMap<String, TextId>,
 }
 
@@ -69,13 +69,14 @@ pub struct SentCase {
 pub enum Ask {
     /// Idempotent.
     Open {
-        /// Without a password.
+        /// The system without a password.
         system: SystemPlan,
         part: Part,
         tables: Tables,
     },
-    /// Which of these texts the agent lacks.
-    Lacking {
+    /// Asks which of these texts the agent does not have.
+    #[serde(rename = "Lacking")]
+    MissingTexts {
         of: Vec<TextId>,
     },
     /// Kept for the session.
@@ -87,21 +88,22 @@ pub enum Ask {
     },
     /// The facts of the agent's machine.
     HostFacts,
-    /// Which process the agent is.
+    /// Asks for the machine and the process of the agent.
     Process,
     /// The processes that take part, on whatever machine.
-    Mates {
+    #[serde(rename = "Mates")]
+    CoLocated {
         all: Vec<(String, u32)>,
     },
     /// Look at the agent's machine, where a system is, until asked what was seen.
     Watch {
         system: String,
     },
-    /// What was seen since then.
+    /// Asks for what was seen since then.
     Watched {
         system: String,
     },
-    /// What a system has counted.
+    /// Asks for what a system has counted.
     ServerCounters {
         system: String,
     },
@@ -125,7 +127,7 @@ pub enum Ask {
         system: String,
         case: SentCase,
     },
-    /// Hold everything that a case's load knows of its tables against them.
+    /// Check everything that a case's load knows of its tables against them.
     Inspect {
         system: String,
         case: SentCase,
@@ -161,7 +163,7 @@ pub enum Ask {
     },
     Start {
         of: u64,
-        /// On the agent's own clock.
+        /// The start on the agent's own clock.
         at_ns: u64,
     },
     /// End a job early.
@@ -187,13 +189,13 @@ impl Ask {
             | Ask::Scalar { .. }
             | Ask::Reach { .. } => "facts",
             Ask::Open { .. }
-            | Ask::Lacking { .. }
+            | Ask::MissingTexts { .. }
             | Ask::Text(_)
             | Ask::Tables { .. }
             | Ask::Settle { .. }
             | Ask::Inspect { .. }
             | Ask::BeginRound { .. }
-            | Ask::Mates { .. }
+            | Ask::CoLocated { .. }
             | Ask::Watch { .. }
             | Ask::Revive { .. }
             | Ask::Whole { .. }
@@ -219,7 +221,7 @@ pub struct Progress {
     pub ready: bool,
     /// The last interval of its load.
     pub tick: Option<Tick>,
-    /// What its silent system waits for, as it was told last.
+    /// The reason why its system is silent, as last reported.
     #[serde(default)]
     pub waits: Option<String>,
 }
@@ -227,18 +229,19 @@ pub struct Progress {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     Nothing,
-    /// What kind of load a system carries.
+    /// The kind of load that a system carries.
     Opened(LoadKind),
     Facts(Facts),
     Process(String, u32),
-    /// `None` if nobody looked.
+    /// `None` if no one looked.
     Surroundings(Option<Surroundings>),
     Account(Box<Account>),
     Number(i64),
     /// A system as other hosts reach it.
     System(Box<SystemPlan>),
-    /// The agent lacks them.
-    Lacking(Vec<TextId>),
+    /// The texts that the agent does not have.
+    #[serde(rename = "Lacking")]
+    MissingTexts(Vec<TextId>),
     /// Number of parts.
     Published(u32),
     /// Parts of what was done so far; 0 if nothing.
@@ -250,7 +253,7 @@ pub struct Account {
     pub counters: Counters,
     /// CPU seconds of the server's processes.
     pub server_cpu_s: Reading,
-    /// Where the engine works.
+    /// The threads in which the engine works.
     pub placement: Placement,
 }
 
@@ -286,14 +289,14 @@ pub struct Recorded {
     pub seed: u64,
     /// [Shifted](Outcome::shift) with its tasks.
     pub began_unix_ms: i64,
-    /// By the agent's own clock: compared later with what that shows then.
+    /// Time of publication by the agent's own clock: compared later with what that shows then.
     pub published_unix_ms: i64,
     pub record: RunRecord,
-    /// Only for loads that consist of tasks.
+    /// Tasks that have ended; only for loads that consist of tasks.
     pub tasks: Vec<TaskLog>,
 }
 
-/// What any agent tells any conductor, whatever their versions.
+/// The description of an agent for any conductor, whatever their versions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentInfo {
@@ -304,7 +307,7 @@ pub struct AgentInfo {
     pub cores: usize,
     /// Processor and memory.
     pub machine: String,
-    /// What plans may reach.
+    /// The parts of its host that plans may reach.
     pub allow: Vec<String>,
     /// It serves now.
     pub experiment: Option<String>,

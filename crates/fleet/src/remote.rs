@@ -104,13 +104,13 @@ impl Remote {
             inspection: job.inspection,
         };
         let number = link.next_job();
-        let mut watch = |progress: &Progress| {
+        let observe = &mut |progress: &Progress| {
             if let Some(tick) = progress.tick {
                 observer.tick(tick);
             }
             false
         };
-        match link.until(&self.agent, number, &ask, Waiting::ForItsEnd, &mut watch)? {
+        match link.until(&self.agent, number, &ask, Waiting::ForItsEnd, observe)? {
             Some(Answer::Published(count)) => {
                 match self.shared.inbox.take(&self.agent, number, count, link.patience)? {
                     Outcome::Record(recorded) => {
@@ -136,7 +136,7 @@ impl Remote {
     }
 }
 
-/// Without a password; the agent takes it from its own environment.
+/// The system without a password, which the agent takes from its own environment.
 fn sendable(system: &SystemPlan) -> SystemPlan {
     SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() }
 }

@@ -25,19 +25,15 @@ const PIECE_OVERHEAD_BYTES: usize = 256;
 pub struct TextId(String);
 
 impl TextId {
-    fn of(text: &str) -> TextId {
-        let hex = |mut hex: String, byte: &u8| {
-            hex.push_str(&format!("{byte:02x}"));
-            hex
-        };
-        TextId(Sha256::digest(text.as_bytes()).iter().fold(String::new(), hex))
+    fn from_text(text: &str) -> TextId {
+        TextId(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TextPiece {
     pub text: TextId,
-    /// From 0.
+    /// Number of the piece, from 0.
     pub number: u32,
     /// Pieces of the text.
     pub of: u32,
@@ -46,17 +42,17 @@ pub struct TextPiece {
 
 /// Texts that the conductor has read, or that an agent was sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shelf(Arc<Mutex<Kept>>);
+pub(crate) struct TextCache(Arc<Mutex<CachedTexts>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedTexts {
     texts: BTreeMap<TextId, Arc<str>>,
     coming: BTreeMap<TextId, BTreeMap<u32, Vec<u8>>>,
     /// Received since nothing was incomplete.
     coming_bytes: usize,
 }
 
-impl Kept {
+impl CachedTexts {
     fn forget_coming(&mut self) {
         self.coming.clear();
         self.coming_bytes = 0;
@@ -67,78 +63,78 @@ fn failed(cause: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Other, "take in a text that the plan's scripts name", cause.into())
 }
 
-impl Shelf {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+impl TextCache {
+    fn lock(&self) -> MutexGuard<'_, CachedTexts> {
         // Single insertions keep its maps consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns their ids by the scripts' names.
     pub(crate) fn keep(&self, named: NamedTexts) -> BTreeMap<String, TextId> {
-        let mut kept = self.lock();
-        let entry = |(name, text): (String, Arc<str>)| {
-            let id = TextId::of(&text);
-            kept.texts.entry(id.clone()).or_insert(text);
+        let mut cache = self.lock();
+        let ids = named.into_iter().map(|(name, text)| {
+            let id = TextId::from_text(&text);
+            cache.texts.entry(id.clone()).or_insert(text);
             (name, id)
-        };
-        named.into_iter().map(entry).collect()
+        });
+        ids.collect()
     }
 
-    pub(crate) fn lacking(&self, of: &[TextId]) -> Vec<TextId> {
-        let kept = self.lock();
-        of.iter().filter(|id| !kept.texts.contains_key(id)).cloned().collect()
+    pub(crate) fn missing(&self, of: &[TextId]) -> Vec<TextId> {
+        let cache = self.lock();
+        of.iter().filter(|id| !cache.texts.contains_key(id)).cloned().collect()
     }
 
-    /// By the scripts' names.
+    /// The texts of these ids by the scripts' names.
     pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<NamedTexts, Failure> {
-        let kept = self.lock();
-        let text = |(name, id): (&String, &TextId)| kept.texts.get(id).map(|text| (name.clone(), Arc::clone(text)));
-        ids.iter().map(text).collect::<Option<_>>().ok_or_else(|| {
+        let cache = self.lock();
+        let named = ids.iter().map(|(name, id)| Some((name.clone(), Arc::clone(cache.texts.get(id)?))));
+        named.collect::<Option<_>>().ok_or_else(|| {
             let cause = "it is not there (any more): the agent has been started again";
             Failure::new(FailureKind::ConnectionLost, "use a text that the plan's scripts name", cause)
         })
     }
 
-    /// For messages of that size.
+    /// The pieces of a text, each for one message of at most that size.
     pub(crate) fn pieces(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
         let text = self.lock().texts.get(id).cloned().ok_or_else(|| failed("nobody has it"))?;
         // Base64 makes four characters of three bytes.
         let piece_bytes = parts::piece_bytes(largest_message) / 4 * 3;
         let packed = parts::pack(text.as_bytes(), piece_bytes).map_err(failed)?;
         let of = packed.len() as u32;
-        let piece = |(number, bytes): (u32, Vec<u8>)| TextPiece {
+        let pieces = (0..).zip(packed).map(|(number, bytes)| TextPiece {
             text: id.clone(),
             number,
             of,
             packed: STANDARD.encode(bytes),
-        };
-        Ok((0..).zip(packed).map(piece).collect())
+        });
+        Ok(pieces.collect())
     }
 
     /// The last piece completes the text, whose hash is checked.
     pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
         let bytes = STANDARD.decode(&piece.packed).map_err(|error| failed(error.to_string()))?;
-        let mut kept = self.lock();
-        kept.coming_bytes += bytes.len() + piece.text.0.len() + PIECE_OVERHEAD_BYTES;
-        if kept.coming_bytes > MOST_COMING_BYTES {
-            kept.forget_coming();
+        let mut cache = self.lock();
+        cache.coming_bytes += bytes.len() + piece.text.0.len() + PIECE_OVERHEAD_BYTES;
+        if cache.coming_bytes > MOST_COMING_BYTES {
+            cache.forget_coming();
             return Err(failed(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
         }
-        let coming = kept.coming.entry(piece.text.clone()).or_default();
+        let coming = cache.coming.entry(piece.text.clone()).or_default();
         coming.insert(piece.number, bytes);
         if coming.len() < piece.of as usize {
             return Ok(());
         }
-        let pieces: Vec<Vec<u8>> = kept.coming.remove(&piece.text).unwrap_or_default().into_values().collect();
-        if kept.coming.is_empty() {
-            kept.coming_bytes = 0;
+        let pieces: Vec<Vec<u8>> = cache.coming.remove(&piece.text).unwrap_or_default().into_values().collect();
+        if cache.coming.is_empty() {
+            cache.coming_bytes = 0;
         }
         let whole = parts::unpack(&pieces).map_err(failed)?;
         let text = String::from_utf8(whole).map_err(|_| failed("it is not UTF-8"))?;
-        if TextId::of(&text) != piece.text {
+        if TextId::from_text(&text) != piece.text {
             return Err(failed("it is another one than was announced"));
         }
-        kept.texts.insert(piece.text.clone(), text.into());
+        cache.texts.insert(piece.text.clone(), text.into());
         Ok(())
     }
 }
@@ -150,46 +146,46 @@ mod tests {
     fn words() -> String {
         // Words that do not pack well.
         let mut state = 1_u64;
-        let mut word = || {
+        let words = (0..10_000).map(|_| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             format!("{:016x}\n", state ^ (state >> 29))
-        };
-        (0..10_000).map(|_| word()).collect()
+        });
+        words.collect()
     }
 
     #[test]
     fn a_text_comes_whole_in_pieces_and_is_named_again() {
-        let (here, there) = (Shelf::default(), Shelf::default());
+        let (here, there) = (TextCache::default(), TextCache::default());
         let text: Arc<str> = words().into();
         let ids = here.keep(NamedTexts::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
         let wanted: Vec<TextId> = ids.values().cloned().collect();
-        assert_eq!(there.lacking(&wanted), wanted);
+        assert_eq!(there.missing(&wanted), wanted);
         let pieces = here.pieces(&wanted[0], 24_000).unwrap();
         assert!(pieces.len() > 3, "{}", pieces.len());
         for piece in &pieces {
             assert!(serde_json::to_vec(piece).unwrap().len() < 24_000);
             assert!(there.named(&ids).is_err(), "it is not whole before the last piece");
             there.take_in(piece).unwrap();
-            let held = there.lock().coming_bytes;
-            assert!(held > PIECE_OVERHEAD_BYTES * piece.number as usize || piece.number + 1 == piece.of);
+            let coming_bytes = there.lock().coming_bytes;
+            assert!(coming_bytes > PIECE_OVERHEAD_BYTES * piece.number as usize || piece.number + 1 == piece.of);
             // A repeated piece changes nothing.
             if piece.number + 1 < piece.of {
                 there.take_in(piece).unwrap();
             }
         }
-        assert!(there.lacking(&wanted).is_empty());
+        assert!(there.missing(&wanted).is_empty());
         assert_eq!(there.lock().coming_bytes, 0, "nothing is coming any more");
         assert_eq!(there.named(&ids).unwrap()["a.smack\nwords.dat"], text);
     }
 
     #[test]
     fn a_text_that_is_not_what_it_was_announced_as_is_refused() {
-        let (here, there) = (Shelf::default(), Shelf::default());
+        let (here, there) = (TextCache::default(), TextCache::default());
         let ids = here.keep(NamedTexts::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
         let mut piece = here.pieces(&ids["a"], 100_000).unwrap().remove(0);
         piece.text = ids["b"].clone();
         let refused = there.take_in(&piece).unwrap_err();
         assert!(refused.to_string().contains("announced"), "{refused}");
-        assert_eq!(there.lacking(&[ids["b"].clone()]).len(), 1);
+        assert_eq!(there.missing(&[ids["b"].clone()]).len(), 1);
     }
 }

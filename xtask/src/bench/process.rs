@@ -69,7 +69,7 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
     let file = |name: &str| File::create(folder.join(name)).with_context(|| format!("making {name}"));
     command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
-    let watch = Watch::start(&Measured { listener: None, mates: servers.to_vec() });
+    let watch = Watch::start(&Measured { listener: None, co_located: servers.to_vec() });
     let usage = command.spawn().and_then(|child| child.wait4()).with_context(|| format!("running {name}"))?;
     let watched = watch.stop();
     if !usage.status.success() {

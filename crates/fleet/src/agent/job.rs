@@ -23,15 +23,15 @@ struct State {
     progress: Progress,
     answer: Option<Result<Answer, Failure>>,
     start_ns: Option<u64>,
-    /// Only for loads that consist of tasks.
+    /// Tasks that have ended; only for loads that consist of tasks.
     tasks: Vec<TaskLog>,
-    /// Of the system that it works on.
+    /// Interrupt of the system that it works on.
     interrupt: Option<Arc<AtomicBool>>,
-    /// What the system that it works on waits for.
+    /// The reason why the system that it works on is silent.
     waits: Waits,
 }
 
-/// What a silent system waits for, as it was told last.
+/// The reason why a system is silent, as last reported.
 pub(super) type Waits = Arc<Mutex<Option<String>>>;
 
 impl State {
@@ -85,9 +85,9 @@ impl Job {
         self.lock().tasks.clone()
     }
 
-    /// Waits until it is done, or so long.
-    pub(super) fn wait_within(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    /// Waits until it is done, or for `timeout`; returns whether it is done.
+    pub(super) fn wait_within(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
         let mut state = self.lock();
         while state.answer.is_none() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
@@ -96,10 +96,10 @@ impl Job {
         true
     }
 
-    /// The reply once it is done or waits for its start, or after `patience`. A running load is polled rarely: replies
+    /// The reply once it is done or waits for its start, or after `timeout`. A running load is polled rarely: replies
     /// would disturb it.
-    pub(super) fn reply_within(&self, patience: Duration) -> Reply {
-        let deadline = Instant::now() + patience;
+    pub(super) fn reply_within(&self, timeout: Duration) -> Reply {
+        let deadline = Instant::now() + timeout;
         let mut state = self.lock();
         loop {
             match &state.answer {
@@ -107,10 +107,12 @@ impl Job {
                 Some(Err(failure)) => return Reply::Failed(failure.clone()),
                 None => {}
             }
-            let left = deadline.checked_duration_since(Instant::now());
-            let Some(left) = left.filter(|_| !state.waits_for_start()) else {
-                let waits = state.waits.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                return Reply::Working(Progress { waits, ..state.progress.clone() });
+            let left = match deadline.checked_duration_since(Instant::now()) {
+                Some(left) if !state.waits_for_start() => left,
+                _ => {
+                    let waits = state.waits.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    return Reply::Working(Progress { waits, ..state.progress.clone() });
+                }
             };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -130,8 +132,8 @@ impl Starter for Job {
                 return Some(start_ns);
             }
             // A stop may come between the check of the flag and the wait.
-            let patience = Duration::from_millis(50);
-            state = self.changed.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+            let timeout = Duration::from_millis(50);
+            state = self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -156,15 +158,14 @@ mod tests {
     #[test]
     fn a_stop_reaches_what_the_job_does_on_a_system() {
         let interrupt = Arc::new(AtomicBool::new(false));
-        let is_told = || interrupt.load(Ordering::Relaxed);
         let (first, second) = (Job::default(), Job::default());
         first.works_on(&interrupt, &Waits::default());
-        assert!(!is_told());
+        assert!(!interrupt.load(Ordering::Relaxed));
         first.stop();
-        assert!(is_told());
+        assert!(interrupt.load(Ordering::Relaxed));
         second.works_on(&interrupt, &Waits::default());
-        assert!(!is_told(), "the next job's work goes on");
+        assert!(!interrupt.load(Ordering::Relaxed), "the next job's work goes on");
         first.works_on(&interrupt, &Waits::default());
-        assert!(is_told(), "a stop may come before the work");
+        assert!(interrupt.load(Ordering::Relaxed), "a stop may come before the work");
     }
 }

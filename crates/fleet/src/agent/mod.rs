@@ -23,19 +23,19 @@ use session::Session;
 
 /// How often the lease is looked at.
 const LEASE_POLL: Duration = Duration::from_millis(100);
-/// Then the conductor is told that the job is under way, before it gives the agent up.
-const ANSWER_PATIENCE: Duration = Duration::from_millis(500);
+/// After this the conductor gets the answer that the job is under way, before it gives the agent up.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]
 pub struct AgentOptions {
     pub server: Server,
     pub name: String,
-    /// What plans may reach of this host: nothing, unless named.
+    /// The parts of this host that plans may reach: nothing, unless named.
     pub allow: NamedPermits,
     pub listen: Option<String>,
     /// Overrides where private servers live.
     pub scratch_base: Option<std::path::PathBuf>,
-    /// For the clients' I/O.
+    /// The reactor for the clients' I/O.
     pub reactor: Choice,
     /// Reported to conductors; differs in tests.
     pub version: String,
@@ -121,7 +121,7 @@ impl Drop for Agent {
     }
 }
 
-/// Weak, because the bus holds it and is itself held by `Shared`.
+/// A weak reference, because `Shared` owns the bus, which owns this.
 struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
@@ -149,8 +149,7 @@ fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
 /// The processor and the memory of this machine in a few words.
 fn machine() -> String {
     let facts = host::facts::client_facts(&[]);
-    let known = |name: &str| facts.get(name).map(str::to_owned);
-    [known("cpu.model"), known("memory.total")].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    ["cpu.model", "memory.total"].into_iter().filter_map(|name| facts.get(name)).collect::<Vec<_>>().join(", ")
 }
 
 impl Shared {
@@ -186,10 +185,8 @@ impl Shared {
 
     fn answer(self: &Arc<Self>, verb: &str, request: &[u8]) -> Result<Reply, Failure> {
         self.refuse_other_version(request)?;
-        let unread = |error: serde_json::Error| {
-            Failure::new(FailureKind::Other, format!("read a request of the verb `{verb}`"), error)
-        };
-        let request: Request = serde_json::from_slice(request).map_err(unread)?;
+        let request: Request = serde_json::from_slice(request)
+            .map_err(|error| Failure::new(FailureKind::Other, format!("read a request of the verb `{verb}`"), error))?;
         if request.ask.verb() != verb {
             let cause = format!("it belongs to the verb `{}`", request.ask.verb());
             return Err(Failure::new(FailureKind::Permission, format!("answer a request of `{verb}`"), cause));
@@ -212,7 +209,7 @@ impl Shared {
                     return Ok(Reply::Done(Answer::Nothing));
                 }
                 Ask::Stop { of } => {
-                    // An unknown job was never begun.
+                    // An unknown job was never started.
                     if let Ok(job) = session.job(*of) {
                         job.stop();
                     }
@@ -222,7 +219,7 @@ impl Shared {
             }
         };
         // Outside the lock, so that other requests are served.
-        Ok(job.reply_within(ANSWER_PATIENCE))
+        Ok(job.reply_within(ANSWER_TIMEOUT))
     }
 
     /// First of all: the rest of a request may mean something else in another version.

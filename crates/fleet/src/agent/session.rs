@@ -15,12 +15,12 @@ use model::SystemPlan;
 use super::job::{Job, Waits};
 use super::{Shared, work};
 use crate::protocol::Request;
-use crate::texts::Shelf;
+use crate::texts::TextCache;
 
 /// Answers kept for conductors that lost one.
 const KEPT_JOBS: usize = 64;
-/// For a load to end once stopped.
-const ENDING_PATIENCE: Duration = Duration::from_secs(10);
+/// Time for a load to end once stopped.
+const ENDING_TIMEOUT: Duration = Duration::from_secs(10);
 /// A dead conductor is not waited for long.
 const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
@@ -31,9 +31,9 @@ pub(super) struct Opened {
     pub(super) part: Part,
     /// Ends its long works, of whichever job.
     pub(super) interrupt: Arc<AtomicBool>,
-    /// What it is silent for.
+    /// The reason why it is silent.
     pub(super) waits: Waits,
-    /// While other hosts load it.
+    /// The watch over its machine while other hosts load it.
     pub(super) watch: Mutex<Option<Watch>>,
 }
 
@@ -41,16 +41,16 @@ pub(super) struct Opened {
 pub(super) type Systems = Arc<Mutex<BTreeMap<(String, bool), Arc<Opened>>>>;
 
 /// Other étalons of this machine that take part.
-pub(super) type Mates = Arc<Mutex<Vec<u32>>>;
+pub(super) type CoLocated = Arc<Mutex<Vec<u32>>>;
 
 pub(super) struct Session {
     id: String,
     pub(super) experiment: String,
-    heard: Instant,
+    last_request: Instant,
     lease: Duration,
     pub(super) systems: Systems,
-    mates: Mates,
-    texts: Shelf,
+    co_located: CoLocated,
+    texts: TextCache,
     jobs: BTreeMap<u64, Arc<Job>>,
 }
 
@@ -70,15 +70,15 @@ pub(super) fn of_request<'s>(
         Session {
             id: request.session.clone(),
             experiment: request.experiment.clone(),
-            heard: Instant::now(),
+            last_request: Instant::now(),
             lease: Duration::ZERO,
             systems: Systems::default(),
-            mates: Mates::default(),
-            texts: Shelf::default(),
+            co_located: CoLocated::default(),
+            texts: TextCache::default(),
             jobs: BTreeMap::new(),
         }
     });
-    session.heard = Instant::now();
+    session.last_request = Instant::now();
     session.lease = Duration::from_millis(request.lease_ms).clamp(LEASE_LIMITS.0, LEASE_LIMITS.1);
     Ok(session)
 }
@@ -88,9 +88,9 @@ pub(super) fn lock(systems: &Systems) -> MutexGuard<'_, BTreeMap<(String, bool),
 }
 
 impl Session {
-    /// Whether it has not been heard of for longer than its lease.
+    /// Whether its last request is longer ago than its lease.
     pub(super) fn has_lapsed(&self) -> bool {
-        self.heard.elapsed() > self.lease
+        self.last_request.elapsed() > self.lease
     }
 
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
@@ -115,7 +115,7 @@ impl Session {
         let work = work::Work {
             shared: Arc::clone(shared),
             systems: Arc::clone(&self.systems),
-            mates: Arc::clone(&self.mates),
+            co_located: Arc::clone(&self.co_located),
             texts: self.texts.clone(),
             job: Arc::clone(&job),
             request: request.clone(),
@@ -129,7 +129,7 @@ impl Session {
     /// Stops jobs and removes what was made.
     pub(super) fn end(self, log: fn(&str)) {
         self.jobs.values().for_each(|job| job.stop());
-        let deadline = Instant::now() + ENDING_PATIENCE;
+        let deadline = Instant::now() + ENDING_TIMEOUT;
         for job in self.jobs.values() {
             if !job.wait_within(deadline.saturating_duration_since(Instant::now())) {
                 log("a load does not end; its connections are left to the operating system");

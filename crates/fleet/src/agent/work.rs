@@ -1,4 +1,4 @@
-//! What an agent does, on a thread of the job's own.
+//! The work of an agent's job, on a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -19,32 +19,31 @@ use model::{Caches, Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
 use super::job::{Job, Waits, Watching};
-use super::session::{Mates, Opened, Systems, lock};
+use super::session::{CoLocated, Opened, Systems, lock};
 use crate::parts;
 use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, on_this_machine};
-use crate::texts::Shelf;
+use crate::texts::TextCache;
 
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) systems: Systems,
-    pub(super) mates: Mates,
-    pub(super) texts: Shelf,
+    pub(super) co_located: CoLocated,
+    pub(super) texts: TextCache,
     pub(super) job: Arc<Job>,
     pub(super) request: Request,
 }
 
 impl Work {
     pub(super) fn run(self) {
-        let answer = catch_unwind(AssertUnwindSafe(|| self.done()));
-        let panicked = || {
+        let answer = catch_unwind(AssertUnwindSafe(|| self.carry_out()));
+        let answer = answer.unwrap_or_else(|_| {
             let cause = "it panicked; its own log says where";
             Err(Failure::new(FailureKind::Other, "do an agent's work", cause))
-        };
-        let answer = answer.unwrap_or_else(|_| panicked());
+        });
         self.job.finish(answer.map_err(|failure| self.cut_short(failure)));
     }
 
-    /// Tells what a stop cut short from what failed by itself: the former may be tried again.
+    /// Distinguishes what a stop cut short from what failed by itself: the former may be tried again.
     fn cut_short(&self, failure: Failure) -> Failure {
         if !self.job.stopped.load(Ordering::Relaxed) || failure.is_lasting() {
             return failure;
@@ -54,58 +53,57 @@ impl Work {
         Failure { kind: FailureKind::ConnectionLost, cause, ..failure }
     }
 
-    fn done(&self) -> Result<Answer, Failure> {
-        let nothing = |()| Answer::Nothing;
+    fn carry_out(&self) -> Result<Answer, Failure> {
         match &self.request.ask {
             Ask::Open { system, part, tables } => self.open(system, *part, *tables),
-            Ask::Lacking { of } => Ok(Answer::Lacking(self.texts.lacking(of))),
-            Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
+            Ask::MissingTexts { of } => Ok(Answer::MissingTexts(self.texts.missing(of))),
+            Ask::Text(piece) => self.texts.take_in(piece).map(to_nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
             Ask::Process => {
                 let (machine, pid) = host::identity::process();
                 Ok(Answer::Process(machine, pid))
             }
-            Ask::Mates { all } => {
-                *self.mates.lock().unwrap_or_else(PoisonError::into_inner) = on_this_machine(all);
+            Ask::CoLocated { all } => {
+                *self.co_located.lock().unwrap_or_else(PoisonError::into_inner) = on_this_machine(all);
                 Ok(Answer::Nothing)
             }
             Ask::Watch { system } => {
-                let opened = self.whole(system)?;
-                let began = watch(&*opened.system, &self.mates());
+                let opened = self.opened_whole(system)?;
+                let began = watch(&*opened.system, &self.co_located());
                 *opened.watch.lock().unwrap_or_else(PoisonError::into_inner) = began;
                 Ok(Answer::Nothing)
             }
             Ask::Watched { system } => {
-                let watch = self.whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let watch = self.opened_whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
                 Ok(Answer::Surroundings(watch.map(|watch| self.seen(watch))))
             }
             Ask::SystemFacts { system, cases } => self.facts(system, cases).map(Answer::Facts),
             Ask::ServerCounters { system } => self.account(system),
             Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
-                let opened = self.whole(system)?;
+                let opened = self.opened_whole(system)?;
                 let reached = opened.system.reach(&opened.plan)?;
                 Ok(Answer::System(Box::new(reached)))
             }
             Ask::Tables { system, case } => {
                 let task = self.task_of(case)?;
                 match task.tables() {
-                    Tables::Own => self.at_work(system)?.system.prepare(&task.dataset).map(nothing),
+                    Tables::Own => self.at_work(system)?.system.prepare(&task.dataset).map(to_nothing),
                     Tables::None => Ok(Answer::Nothing),
                 }
             }
             Ask::Settle { system, case } => {
                 let opened = self.at_work(system)?;
                 opened.here.read_through(&self.task_of(case)?, Caches::Warmed)?;
-                opened.system.settle().map(nothing)
+                opened.system.settle().map(to_nothing)
             }
             Ask::Inspect { system, case, moment } => {
                 let opened = self.at_work(system)?;
-                opened.here.inspect(&self.task_of(case)?, *moment, &self.job.stopped).map(nothing)
+                opened.here.inspect(&self.task_of(case)?, *moment, &self.job.stopped).map(to_nothing)
             }
-            Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(nothing),
-            Ask::Revive { system } => self.at_work(system)?.system.revive().map(nothing),
-            Ask::Close { system } => self.close(system).map(nothing),
+            Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(to_nothing),
+            Ask::Revive { system } => self.at_work(system)?.system.revive().map(to_nothing),
+            Ask::Close { system } => self.close(system).map(to_nothing),
             Ask::Whole { system, case, schedule, seed, inspection } => {
                 self.run_whole(system, case, schedule, *seed, *inspection)
             }
@@ -116,8 +114,8 @@ impl Work {
         }
     }
 
-    fn mates(&self) -> Vec<u32> {
-        self.mates.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn co_located(&self) -> Vec<u32> {
+        self.co_located.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn seen(&self, watch: Watch) -> Surroundings {
@@ -133,13 +131,13 @@ impl Work {
         })
     }
 
-    fn whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
+    fn opened_whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
         self.opened(system, Part::Whole)
     }
 
-    /// For what takes long there, which ends when this job is stopped.
+    /// The system for work that takes long, and that ends when this job is stopped.
     fn at_work(&self, system: &str) -> Result<Arc<Opened>, Failure> {
-        let opened = self.whole(system)?;
+        let opened = self.opened_whole(system)?;
         self.job.works_on(&opened.interrupt, &opened.waits);
         Ok(opened)
     }
@@ -234,8 +232,8 @@ impl Work {
     ) -> Result<Answer, Failure> {
         let opened = self.at_work(system)?;
         let task = self.task_of(case)?;
-        let (interrupt, mates) = (&self.job.stopped, &self.mates());
-        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates, inspection };
+        let (interrupt, co_located) = (&self.job.stopped, &self.co_located());
+        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, co_located, inspection };
         let began_unix_ms = host::clock::unix_ms();
         let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
@@ -283,7 +281,7 @@ impl Work {
         let here = stream.work.on(&*opened.system);
         let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
-        let watch = watch(&*opened.system, &self.mates());
+        let watch = watch(&*opened.system, &self.co_located());
         let loaded = generator.load(&spec, &mut Watching(Arc::clone(&self.job)))?;
         let surroundings = watch.map(|watch| self.seen(watch)).unwrap_or_default();
         match loaded {
@@ -301,11 +299,10 @@ impl Work {
     /// Publishes a result to the stream, retrying while the conductor is there. Returns the number of parts.
     fn publish(&self, mut outcome: Outcome) -> Result<u32, Failure> {
         outcome.shift(-host::clock::unix_ms());
-        let failed = |cause: String| Failure::new(FailureKind::ConnectionLost, "publish a result", cause);
         let bus = &self.shared.bus;
         let Request { session, experiment, job, .. } = &self.request;
         let subject = format!("{}.{experiment}.{}", crate::bus::RESULTS, self.shared.options.name);
-        let pieces = parts::split(&outcome, bus.largest_message()).map_err(failed)?;
+        let pieces = parts::split(&outcome, bus.largest_message()).map_err(cannot_publish)?;
         let count = pieces.len() as u32;
         for (number, piece) in pieces.into_iter().enumerate() {
             let id = parts::id(session, &self.shared.options.name, *job, number as u32);
@@ -313,7 +310,7 @@ impl Work {
                 match bus.publish(&subject, &id, piece.clone()) {
                     Ok(()) => break,
                     Err(error) if self.job.stopped.load(Ordering::Relaxed) => {
-                        return Err(failed(error.to_string()));
+                        return Err(cannot_publish(error.to_string()));
                     }
                     Err(_) => std::thread::sleep(std::time::Duration::from_millis(200)),
                 }
@@ -328,4 +325,12 @@ impl Work {
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
         self.shared.registry.workload(&sent.case.workload)?.task(&sent.case.point, &grants)
     }
+}
+
+fn to_nothing((): ()) -> Answer {
+    Answer::Nothing
+}
+
+fn cannot_publish(cause: String) -> Failure {
+    Failure::new(FailureKind::ConnectionLost, "publish a result", cause)
 }

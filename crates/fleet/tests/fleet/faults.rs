@@ -18,7 +18,7 @@ use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
 use crate::scene::{Nats, values};
 use crate::stored::create;
 
-/// On a real clock, so that something can happen meanwhile.
+/// A plan on a real clock, so that something can happen meanwhile.
 fn plan_on(folder: &std::path::Path) -> String {
     plan_at(folder, 1)
 }
@@ -73,11 +73,11 @@ fn one_death_costs_one_run(scale: u32) {
     let nats = Arc::new(nats);
     let there = Arc::clone(&nats);
     let (keep, kept) = std::sync::mpsc::channel();
-    let again = move || {
+    let restart = move || {
         drop(first);
         keep.send(agent(&there, &place)).unwrap();
     };
-    let mut once = Once(Mutex::new(Some(again)), Vec::new());
+    let mut once = Once(Mutex::new(Some(restart)), Vec::new());
     assert_eq!(nats.conduct(&plan, &mut store, &mut once).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let _second = kept.recv().unwrap();
     let failed: Vec<_> = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).collect();
@@ -96,12 +96,12 @@ fn an_agent_that_dies_and_does_not_come_back_ends_the_experiment_and_a_resume_co
     let mut once = Once(Mutex::new(Some(move || drop(first))), Vec::new());
     let started = Instant::now();
     let ended = nats.conduct(&plan, &mut store, &mut once);
-    let told = match &ended {
+    let reason = match &ended {
         Ok(ExperimentEnd::Stopped { reason, .. }) => reason.clone(),
         Err(error) => error.to_string(),
         Ok(other) => panic!("{other:?}"),
     };
-    assert!(told.contains("`a`"), "{told}");
+    assert!(reason.contains("`a`"), "{reason}");
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     let runs = store.runs().unwrap();
     assert!(runs.iter().any(|run| run.state == RunState::Failed), "{runs:?}");
@@ -178,7 +178,7 @@ fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -
         schedule: &plan.schedule,
         seed,
         interrupt: &interrupt,
-        mates: &[],
+        co_located: &[],
         inspection: engine::site::Inspection::Quick,
     })
 }
@@ -208,9 +208,9 @@ fn a_run_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let measured = published_unix_ms - 60_000..=published_unix_ms + 500;
     assert!(measured.contains(&began(0)), "{} and not {published_unix_ms}", began(0));
     assert!(began(1) > published_unix_ms + 1_500, "{} and {published_unix_ms}", began(1));
-    let told = |record: &RunRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
-    assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
-    // It was acknowledged, so nobody finds it again.
+    let is_earlier = |record: &RunRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
+    assert!(is_earlier(&records.1[0]) && !is_earlier(&records.1[1]), "{:?}", records.1[0].marks);
+    // It was acknowledged, so no one finds it again.
     let again = nats.fleet(&plan, "test").unwrap();
     assert!(with_job(&plan, &plan.cases()[0], |job| again.left_over(job, &mut Silent)).is_none());
 }

@@ -31,13 +31,13 @@ fn one_agent_leaves_the_same_records_as_the_local_run() {
         assert_eq!(values(&by_agent, metric), values(&local, metric), "{metric}");
     }
     assert_eq!(values(&by_agent, "throughput_on_a"), values(&local, "throughput"));
-    let whole = |store: &store::Store| {
+    fn whole(store: &store::Store) -> Vec<(SeriesKind, Option<u32>, u32, u64, Vec<u8>)> {
         let measured = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Measured);
         measured
             .flat_map(|run| store.series(run.id).unwrap())
             .map(|series| (series.kind, series.interval, series.length_ms, series.errors, series.histogram))
-            .collect::<Vec<_>>()
-    };
+            .collect()
+    }
     assert_eq!(whole(&by_agent), whole(&local));
     let first = by_agent.runs().unwrap()[0].id;
     let series = by_agent.series(first).unwrap();

@@ -1,4 +1,4 @@
-//! What is refused, and by what name.
+//! Plans and agents that are refused, and the names of the refusals.
 
 use std::time::Duration;
 

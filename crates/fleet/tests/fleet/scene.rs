@@ -20,7 +20,7 @@ pub struct Nats {
     child: Option<Child>,
     port: u16,
     folder: tempfile::TempDir,
-    /// Of conductor and agents.
+    /// The registry of conductor and agents.
     pub registry: fn() -> Registry,
     /// Tests that measure run one after the other.
     _turn: Turn,
@@ -28,7 +28,7 @@ pub struct Nats {
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Held by one test at a time, on whatever thread it ends.
+/// Owned by one test at a time, on whatever thread it ends.
 struct Turn;
 
 impl Turn {

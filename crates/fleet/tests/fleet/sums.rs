@@ -47,18 +47,16 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     while rates.len() < 4 && !rates.iter().any(is_kept) {
         store = create(&folder.path().join(format!("{}.etalon", 1 + rates.len())), &plan);
         assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
-        let rate = |metric: &str| values(&store, metric)[0];
-        let (a, b, both) = (rate("throughput_on_a"), rate("throughput_on_b"), rate("throughput"));
+        let [a, b, both] = ["throughput_on_a", "throughput_on_b", "throughput"].map(|metric| values(&store, metric)[0]);
         assert!((a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
         rates.push((a, both));
     }
     assert!(rates.iter().any(is_kept), "{rates:?}");
-    let rate = |metric: &str| values(&store, metric)[0];
-    let both = rate("throughput");
+    let both = values(&store, "throughput")[0];
     // The server's sum agreed with the clients' count, or the run had failed.
     assert_eq!(values(&store, "errors"), [0.0]);
     assert!(values(&store, "server_commits")[0] >= both * 3.0);
-    let skew_us = rate("start_skew");
+    let skew_us = values(&store, "start_skew")[0];
     assert!(skew_us < 20_000.0, "{skew_us} µs between the starts");
     eprintln!("start skew at most {skew_us:.0} µs");
 }
@@ -145,8 +143,8 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     let server_us = values(&store, "server_cpu_per_tx");
     assert_eq!(server_us.len(), 2, "the server's CPU time is read on its own host");
     for host in ["srv", "a", "b"] {
-        let of = |metric: &str| values(&store, &format!("{metric}_on_{host}"));
-        let (other_load, busy, cores) = (of("other_load"), of("machine_busy_share"), of("machine_cores"));
+        let [other_load, busy, cores] = ["other_load", "machine_busy_share", "machine_cores"]
+            .map(|metric| values(&store, &format!("{metric}_on_{host}")));
         assert_eq!(other_load.len(), 2, "{host} looks at its machine");
         for run in 0..2 {
             // All hosts are this one: neither the server nor the three agents are anybody's strangers. The machine is looked
@@ -176,7 +174,7 @@ fn has(name: &str) -> bool {
     }
 }
 
-/// Notes when the run began and when its load was first heard of.
+/// Notes when the run began and when its load was first seen.
 struct Watch {
     began: Option<Instant>,
 }
@@ -235,9 +233,9 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let run = store.runs().unwrap()[0].id;
     let mut stored = store.series(run).unwrap();
     stored.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
-    let mut own = whole.series.clone();
-    own.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
-    assert_eq!(stored, own, "every host's histograms are those of its segment");
+    let mut expected = whole.series.clone();
+    expected.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
+    assert_eq!(stored, expected, "every host's histograms are those of its segment");
     assert_eq!(stored.iter().filter(|one| one.kind == SeriesKind::Response && one.interval.is_none()).count(), AGENTS);
     for (metric, quantile) in [("response_p50", 0.5), ("response_p99", 0.99)] {
         let merged_us = whole.response.quantile_ns(quantile).unwrap() as f64 / 1e3;

@@ -35,7 +35,7 @@ pub struct Measured {
     /// Of a server that étalon did not start.
     pub listener: Option<Listener>,
     /// Process numbers of other étalons that take part.
-    pub mates: Vec<u32>,
+    pub co_located: Vec<u32>,
 }
 
 /// A machine that is being looked at. Dropping it ends that.
@@ -123,7 +123,7 @@ impl Looker {
         let cost = thread_cpu();
         let before = State::now();
         let tally = servers(measured).and_then(|servers| {
-            let roots = [std::process::id()].into_iter().chain(servers).chain(measured.mates.iter().copied());
+            let roots = [std::process::id()].into_iter().chain(servers).chain(measured.co_located.iter().copied());
             Tally::begin(roots.collect())
         });
         let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
@@ -250,7 +250,7 @@ mod tests {
             let watch = Watch::start(&Measured::default());
             thread::sleep(Duration::from_millis(1_500));
             let watched = watch.stop();
-            let mated = Watch::start(&Measured { mates: vec![pid], ..Measured::default() });
+            let mated = Watch::start(&Measured { co_located: vec![pid], ..Measured::default() });
             thread::sleep(Duration::from_millis(300));
             let mated = mated.stop();
             // It may have ended by itself.
