@@ -30,6 +30,6 @@ pub(crate) trait Claim: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Before the session is closed.
+    /// Gives the claim up before the session is closed.
     fn release(_client: &mut Client<Self::Protocol>) {}
 }

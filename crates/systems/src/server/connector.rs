@@ -110,7 +110,7 @@ impl<T: Send + 'static> Office<T> {
         })
     }
 
-    /// If all are busy and more are allowed.
+    /// Starts a worker if all are busy and more are allowed.
     fn hire(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
         if self.under_way < self.threads.len() || self.threads.len() == LOGINS_AT_ONCE {
             return Ok(());

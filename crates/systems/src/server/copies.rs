@@ -15,7 +15,7 @@ pub(crate) struct KeptCopy {
     pub(crate) bytes: u64,
 }
 
-/// Of one system.
+/// Copies of the data of one system.
 pub(crate) trait Copies: Sized + Send + Sync + 'static {
     type Endpoint;
     type Session;
@@ -41,7 +41,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// What a reader must know of a way to bring tables back.
     fn words(&self, reset: Reset) -> String;
 
-    /// Before a load: nothing is left of other tables.
+    /// Removes what is left of other tables, before a load.
     fn clear(&self) -> Result<(), Failure>;
 
     /// Keeps the tables that are there; they may be gone until [`Copies::bring_back`], and so may other copies.
@@ -73,7 +73,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     fn remove(&self) -> Result<(), Failure>;
 }
 
-/// Of an engine that keeps none.
+/// Copies of an engine that keeps none.
 pub(crate) struct NoCopies<E, S>(Infallible, PhantomData<fn() -> (E, S)>);
 
 impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {

@@ -10,7 +10,7 @@ use load::lane::{
 use load::worker::WorkerContext;
 use model::DurabilityTier;
 
-/// For a session's answer.
+/// Timeout of a session's answer.
 const PATIENCE_NS: u64 = 30_000_000_000;
 /// Longest wait without a look at an interrupt.
 const SLICE_NS: u64 = 200_000_000;
@@ -23,7 +23,7 @@ const ASKED_AT_ONCE: usize = 32;
 pub(crate) struct CountsQuery {
     /// The first column identifies the session; counts follow.
     pub(crate) sql: &'static str,
-    /// Of the columns after the first.
+    /// Meaning of the columns after the first.
     pub(crate) columns: &'static [Counting],
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct Counted<L> {
     lane: L,
     question: CountsQuery,
     op: StatementOp,
-    /// Before the load.
+    /// Each session's counts before the load.
     before: Result<Vec<(i64, SessionCounts)>, String>,
     waiting: Waiting,
 }
@@ -180,7 +180,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         }
     }
 
-    /// So far, by session.
+    /// Asks each session for its counts so far.
     fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;

@@ -97,7 +97,7 @@ fn escape(value: &str, text: &mut String) {
     }
 }
 
-/// Of rows, as [`write_row`] writes them.
+/// Writes rows in pieces, in [`write_row`]'s format.
 pub(crate) fn pieces(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bool {
     let mut row: Vec<Datum> = Vec::new();
     move |piece| {
@@ -124,7 +124,7 @@ pub(crate) fn hold<P: WireProtocol>(
     sent.hold(data, &found.map_err(asked)?)
 }
 
-/// For `INSERT`, with a trailing comma. `literal` quotes a text.
+/// Writes a row for `INSERT`, with a trailing comma. `literal` quotes a text.
 pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql: &mut String) {
     sql.push('(');
     for (place, datum) in row.iter().enumerate() {
@@ -153,7 +153,7 @@ pub(crate) fn random_password() -> String {
     format!("{:016x}{:016x}", half(), half())
 }
 
-/// For TCP connections to a vanished server.
+/// Timeouts of TCP connections to a server that has vanished.
 pub(crate) const VIGILANCE: Vigilance = Vigilance {
     user_timeout: Some(Duration::from_secs(30)),
     keepalive_idle: Some(Duration::from_secs(10)),
@@ -163,17 +163,17 @@ pub(crate) const VIGILANCE: Vigilance = Vigilance {
 
 pub(crate) const LOOPBACK: &str = "127.0.0.1";
 
-/// By name or address, only this host.
+/// Tests whether a name or an address can mean this host only.
 pub(crate) fn is_this_host(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// For other hosts, which take passwords from their own environment.
+/// Makes the system that other hosts load; they take passwords from their own environment.
 pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
     Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
 }
 
-/// For other hosts, if it has a URL for them.
+/// Makes the system that other hosts load, if it has a URL for them.
 pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
     let Some(url) = url else {
         let cause = "étalon's private server listens to its own host alone";

@@ -26,7 +26,8 @@ const WHOSE: i64 = -1;
 
 /// What engines differ in.
 pub(crate) trait LoadsParts: Server {
-    /// Before and behind the query for the notes: it waits for parts that sessions of a killed étalon still load.
+    /// The query for the notes, before and behind their table: it waits for parts that sessions of a killed étalon
+    /// still load.
     const READ_NOTES: (&'static str, &'static str);
 
     /// Settings of a session that loads, if the server knows them.
@@ -54,7 +55,7 @@ pub(crate) trait LoadsParts: Server {
     /// Whether it refused to make what is there.
     fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
 
-    /// As every table is left for a run.
+    /// Leaves a table as every run finds its tables.
     fn polish(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
 
     /// The user's statements, and the end of the notes.
@@ -164,7 +165,7 @@ struct Load<'a, S: LoadsParts> {
     data: &'a Dataset,
     /// One connection has failed.
     stop: AtomicBool,
-    /// By the number of the part; numbers behind the parts' are of keys and indexes.
+    /// What was sent of each part, by its number; numbers behind the parts' are of keys and indexes.
     sent: Mutex<BTreeMap<usize, Tally>>,
     failed: Mutex<Option<Failure>>,
 }
@@ -239,7 +240,7 @@ impl<S: LoadsParts> Load<'_, S> {
         })
     }
 
-    /// Where statements of this kind end transactions, it may be there without a note.
+    /// Builds a key or an index. Where statements of this kind end transactions, it may be there without a note.
     fn build(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
         if self.sent().contains_key(&number) {
             return Ok(());
@@ -332,7 +333,7 @@ struct Queue<J>(Mutex<Vec<Lane<J>>>);
 
 struct Lane<J> {
     left: VecDeque<J>,
-    /// By a connection.
+    /// A connection works on it.
     is_taken: bool,
 }
 

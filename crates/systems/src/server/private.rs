@@ -23,16 +23,16 @@ use load::error::{Failure, FailureKind};
 
 /// Polling interval at start.
 const START_POLL: Duration = Duration::from_millis(20);
-/// Between start attempts.
+/// Time between attempts to start.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a server whose data are thrown away is waited for after an interrupt.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
-/// For a clean shutdown, which writes dirty pages.
+/// Timeout of a clean shutdown, which writes dirty pages.
 const RESTART_PATIENCE: Duration = Duration::from_secs(60);
-/// For one whose data are kept: it may have gigabytes to write.
+/// Timeout of a server whose data are kept: it may have gigabytes to write.
 const KEEP_PATIENCE: Duration = Duration::from_secs(600);
-/// From refusing connections to the end.
+/// Timeout from refusing connections to the end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
 const PORT_ATTEMPTS: u32 = 5;
@@ -40,7 +40,7 @@ const PORT_ATTEMPTS: u32 = 5;
 const SOCKET_PATH_BYTES: usize = 103;
 /// Searched for the reason.
 const LOG_LINES: usize = 60;
-/// For a full device under a private server.
+/// Advice for a full device under a private server.
 const FULL_HINT: &str = "free space on the device that holds the private server, or put it on another: \
                          `server = { engine = …, folder = \"/a/folder\" }`";
 
@@ -52,12 +52,12 @@ pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
-/// If the server runs as another user.
+/// Gives a file to the server's user, if that is another one.
 pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
     user.map_or(Ok(()), |user| host::process::chown(path, user))
 }
 
-/// For a server that refuses to run as root; `None`: étalon's own user.
+/// Finds a user for a server that refuses to run as root; `None`: étalon's own user.
 pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
     if !host::process::is_root() {
         return Ok(None);
@@ -70,7 +70,7 @@ pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Fail
     })
 }
 
-/// Where a private server of this system would have its data.
+/// Folder in which a private server of this system would have its data.
 pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     let server = system.server.as_ref()?;
     if let Some(folder) = &server.folder {
@@ -79,7 +79,7 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
 }
 
-/// Where a private server's data are to be made; `None`: in the usual place.
+/// Folder in which a private server's data are to be made; `None`: the usual one.
 ///
 /// # Errors
 /// The plan's folder is not there, or not allowed to other hosts.
@@ -137,7 +137,7 @@ pub(crate) struct Wish<'a> {
 
 pub(crate) struct Folders {
     scratch: Scratch,
-    /// Where the scratch folder's path is too long.
+    /// Folder of the socket, where the scratch folder's path is too long.
     socket: Option<Scratch>,
 }
 
@@ -194,13 +194,13 @@ impl Folders {
         self.file("server.log")
     }
 
-    /// In the data folder, with a log of its own beside it.
+    /// Runs a program in the data folder, with a log of its own next to it.
     pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
         ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
     }
 }
 
-/// As the server's user, without variables that change the program.
+/// Runs a program as the server's user, without variables that change the program.
 pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
     let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
     match user {
@@ -261,7 +261,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Not started yet.
+    /// A server that has not been started yet.
     pub(crate) fn new(folders: Folders, user: Option<User>, words: ServerLogWords) -> Running {
         Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
@@ -327,7 +327,7 @@ impl Running {
         ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
     }
 
-    /// Since the last start.
+    /// What the server has logged since the last start.
     fn logged(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
@@ -353,7 +353,7 @@ impl Running {
         process.stop(signal, patience).map(Some).map_err(|error| failed("stop the private server", error))
     }
 
-    /// Without a shutdown checkpoint, since the data is thrown away.
+    /// Ends the server without a shutdown checkpoint, since the data are thrown away.
     pub(crate) fn remove(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
         self.stop(signal, patience)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
@@ -383,7 +383,7 @@ impl Running {
         self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
-    /// By the operating system.
+    /// I/O of the server, as the operating system counts it.
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
         let process = self.process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data();
@@ -431,7 +431,7 @@ pub(crate) trait Recipe: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Of a start that failed.
+    /// Explains a start that failed.
     fn explain_log(&self, log: &str) -> Failure;
 
     fn add_facts(&self, facts: &mut Facts);
@@ -440,9 +440,9 @@ pub(crate) trait Recipe: Sized + Send + 'static {
 /// How an engine's servers start and end.
 #[derive(Clone, Copy)]
 pub(crate) struct Habits {
-    /// In their logs.
+    /// Words of the servers' logs.
     pub(crate) words: ServerLogWords,
-    /// For the installation, and for a server to answer after crash recovery.
+    /// Timeout of the installation, and of a server's answer after crash recovery.
     pub(crate) patience: Duration,
     /// Ends one in order.
     pub(crate) stop: StopSignal,
@@ -464,7 +464,7 @@ pub(crate) struct Private<R> {
 }
 
 impl<R: Recipe> Private<R> {
-    /// Not started yet.
+    /// A server that has not been started yet.
     pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
         let spec = ServerSpec::new(program, folders.log());
         Private {
@@ -485,7 +485,7 @@ impl<R: Recipe> Private<R> {
         Ok(self.running.folders()?.data())
     }
 
-    /// With `more` arguments this time.
+    /// Starts the server, with `more` arguments this time.
     pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
         self.copy_back()?;
         let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
@@ -507,12 +507,12 @@ impl<R: Recipe> Private<R> {
             .hint("write what the server is to have into the system's `settings`"))
     }
 
-    /// On the same data, if it has ended.
+    /// Starts the server on the same data, if it has ended.
     pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         if self.running.runs()? { self.recipe.attend() } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
-    /// On the same data with the same settings.
+    /// Starts the server on the same data with the same settings.
     pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
         self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
@@ -531,13 +531,13 @@ impl<R: Recipe> Private<R> {
         evicted
     }
 
-    /// Without what the server remembers of its caches.
+    /// Starts the server without what it remembers of its caches.
     fn spawn_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
         self.spawn_and_wait(endpoint, &cold)
     }
 
-    /// Where copies of its data are kept, by number.
+    /// Folder of a kept copy of its data, by number.
     pub(crate) fn kept(&self, number: usize) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.file(&format!("kept-{number}")))
     }
@@ -623,7 +623,7 @@ fn end_words(status: ExitStatus, logged: &str) -> String {
     }
 }
 
-/// Of a start. A server that was killed has no reason in its log, and may well start the next time.
+/// Explains the end of a start. A server that was killed has no reason in its log, and may well start the next time.
 fn ended(status: ExitStatus, logged: Failure) -> Failure {
     if status.code().is_some() && !logged.cause.is_empty() {
         return logged;

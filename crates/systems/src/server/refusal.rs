@@ -38,7 +38,7 @@ pub(crate) enum Refusal<E> {
 #[derive(Debug)]
 pub(crate) enum OpenError<E> {
     Refused(Refusal<E>),
-    /// After connecting.
+    /// The connection was made, and a question failed.
     Asked(&'static str, AskError<E>),
 }
 
@@ -188,7 +188,7 @@ impl<E: ServerError> Refusal<E> {
         }
     }
 
-    /// Of a login with this limit.
+    /// Explains a login that had this limit.
     pub(crate) fn of(error: AskError<E>, patience: Duration) -> Refusal<E> {
         match error {
             AskError::Io(cause) => Refusal::of_io(&cause, patience),

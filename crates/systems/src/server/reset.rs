@@ -22,7 +22,7 @@ pub(crate) struct Loaded {
     last: Mutex<Option<String>>,
 }
 
-/// For [`Engine::reset`](families::system::Engine::reset).
+/// Serves [`Engine::reset`](families::system::Engine::reset).
 pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
     of::<S>(system.reset, whose::<S>(system), size_bytes).map(Some)
 }
@@ -84,7 +84,7 @@ impl<S: Server> ServerSystem<S> {
         }
     }
 
-    /// As [`System::prepare`](families::system::System::prepare).
+    /// Serves [`System::prepare`](families::system::System::prepare).
     pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.has_tables() {
             // Those of another data set go, and a copy would be one of nothing.
@@ -176,7 +176,7 @@ impl<S: Server> ServerSystem<S> {
         private.bring_back(&self.endpoint, &kept, blocks)
     }
 
-    /// As [`System::drop_all`](families::system::System::drop_all), where the server keeps copies.
+    /// Serves [`System::drop_all`](families::system::System::drop_all), where the server keeps copies.
     pub(super) fn remove_copies(&self, copies: &S::Copies) -> Result<(), Failure> {
         self.control.close();
         lock(&self.loaded.kept).clear();

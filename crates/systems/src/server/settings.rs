@@ -18,7 +18,7 @@ pub(crate) fn refuse_reserved(name: &str, value: &str, reserved: Reserved) -> Re
     }
 }
 
-/// On a private server.
+/// Refuses settings that a private server has from étalon.
 pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Failure> {
     if !own.contains(&name) {
         return Ok(());

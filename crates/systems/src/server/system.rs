@@ -61,11 +61,11 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
     type Protocol: WireProtocol;
     type Endpoint;
 
-    /// Without étalon's own tables.
+    /// The session without étalon's own tables.
     #[must_use]
     fn on_tables_of_others(&self) -> Self;
 
-    /// With these settings, among étalon's own tables if they exist.
+    /// Opens a session with these settings, among étalon's own tables if they exist.
     fn try_open(
         &self,
         endpoint: &Self::Endpoint,
@@ -148,7 +148,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// In a session like a run's.
+    /// Reads the facts in a session like a run's.
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
     /// Makes and loads the tables.
@@ -181,12 +181,12 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     fn backups(system: &ServerSystem<Self>) -> Box<dyn Backups + '_>;
 
-    /// Of a server that étalon did not start.
+    /// Limits the CPU of a server that étalon did not start.
     fn limit_cpu(_system: &ServerSystem<Self>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         private::limit_cpu(None, cores)
     }
 
-    /// Of a server that étalon did not start.
+    /// CPU seconds of a server that étalon did not start.
     fn server_cpu_s(_system: &ServerSystem<Self>) -> Result<f64, String> {
         Err(Self::FOREIGN.to_owned())
     }
@@ -214,7 +214,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 }
 
-/// For an [`Engine`](families::system::Engine).
+/// Serves [`Engine::open`](families::system::Engine::open).
 pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
     let system = request.system;
     let opened: ServerSystem<S> = match &system.server {
@@ -235,7 +235,7 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
     Ok(Box::new(opened))
 }
 
-/// For an [`Engine`](families::system::Engine).
+/// Serves [`Engine::would_make`](families::system::Engine::would_make).
 pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "a private server in a temporary folder".to_owned();
@@ -246,7 +246,7 @@ pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> String {
     }
 }
 
-/// For an [`Engine`](families::system::Engine).
+/// Serves [`Engine::would_drop`](families::system::Engine::would_drop).
 pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
@@ -257,7 +257,7 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     }
 }
 
-/// For an [`Engine`](families::system::Engine).
+/// Serves [`Engine::read_url`](families::system::Engine::read_url).
 pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     match system.server {
         Some(_) => Ok(()),
@@ -265,7 +265,7 @@ pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     }
 }
 
-/// For an [`Engine`](families::system::Engine).
+/// Serves [`Engine::refuses_writes`](families::system::Engine::refuses_writes).
 pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
     let (endpoint, mut client) = S::connect(address::<S>(system)?).ok()?;
     let refused = S::refuse_standby(&mut client, &endpoint).err();
@@ -277,7 +277,7 @@ fn room<S: Server>(system: &SystemPlan) -> &'static str {
     if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }
 
-/// Of an existing server, if the plan names one.
+/// Address of an existing server, if the plan names one.
 pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
     let url = Some(&system.url).filter(|_| system.server.is_none())?;
     AddressOf::<S>::parse(url, &process_environment).ok()
@@ -296,7 +296,7 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(crate) tables: Tables,
     /// Étalon makes tables there.
     makes: bool,
-    /// As the plan asks.
+    /// How tables come back, as the plan asks.
     pub(super) reset: Option<Reset>,
     pub(super) whose: Whose,
     pub(super) loaded: Loaded,
@@ -395,7 +395,7 @@ impl<S: Server> ServerSystem<S> {
         self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
     }
 
-    /// In a program's own words.
+    /// Texts of a program's statements, in its own words.
     pub(crate) fn texts(&self, program: &Program) -> Vec<String> {
         program.statements().iter().map(|statement| statement.sql(S::DIALECT)).collect()
     }

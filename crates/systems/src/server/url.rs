@@ -25,7 +25,7 @@ pub(crate) struct UrlSyntax {
     pub(crate) product: &'static str,
     /// The usual one first.
     pub(crate) schemes: [&'static str; 2],
-    /// Between host and port.
+    /// Characters that may stand between host and port.
     pub(crate) before_port: &'static [char],
     /// Those of the authority among them, where they may be options, too.
     pub(crate) options: fn() -> Vec<&'static str>,
@@ -37,14 +37,14 @@ pub(crate) struct UrlSyntax {
     pub(crate) files: &'static [&'static str],
 }
 
-/// Of a URL: `user`, `password`, `host`, `port`, `dbname`, and [`UrlSyntax::options`].
+/// Parts of a URL that are given: `user`, `password`, `host`, `port`, `dbname`, and [`UrlSyntax::options`].
 pub(crate) type Given = BTreeMap<&'static str, String>;
 
 /// A server's address.
 pub(crate) trait Address: Sized {
     const FORM: UrlSyntax;
 
-    /// With what the environment and the user's files add to the URL.
+    /// Makes the address, with what the environment and the user's files add to the URL.
     ///
     /// # Errors
     /// An option has no such value, or contradicts another. Never repeats the password.
@@ -55,15 +55,16 @@ pub(crate) trait Address: Sized {
 
     fn listener(&self) -> Listener;
 
-    /// Without the password.
+    /// The URL without the password.
     fn shown(&self) -> String;
 
-    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host alone.
+    /// URL by which other hosts reach a private server: its password is étalon's own and dies with the server. `None`
+    /// if it listens on this host alone.
     fn url_of_private(&self) -> Option<String> {
         None
     }
 
-    /// Or `env:NAME`.
+    /// Parses a URL, or `env:NAME`.
     fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
         Self::of(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
     }
@@ -78,7 +79,7 @@ pub(crate) trait Address: Sized {
     }
 }
 
-/// Of a password, for hints.
+/// Where a password came from, for hints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PasswordSource {
     Url,
@@ -112,7 +113,7 @@ const LONGEST_OPTION: usize = 40;
 struct Pieces {
     /// There is no `@`, and what stands for host and port may be half of a login.
     may_be_login: bool,
-    /// By option.
+    /// Parts of the authority, by option.
     authority: [(&'static str, Option<String>); 5],
     options: Vec<(String, String)>,
 }
@@ -137,7 +138,7 @@ impl UrlSyntax {
         if text.is_empty() { Ok(None) } else { self.decode(text).map(Some) }
     }
 
-    /// Or `env:NAME`. Never repeats the password.
+    /// Splits a URL, or what `env:NAME` names. Never repeats the password.
     fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
         let [usual, other] = self.schemes;
         let from_environment;
@@ -303,7 +304,7 @@ pub(crate) mod tests {
         A::parse(url, &|name| found(name).map(|(_, value)| (*value).to_owned()))
     }
 
-    /// By engine, for those that refuse it.
+    /// What each engine that refuses it says.
     fn refusals(rest: &str) -> Vec<String> {
         let said =
             |failure: Option<Failure>| failure.map(|failure| format!("{failure} {failure:?}")).unwrap_or_default();

@@ -11,24 +11,24 @@ use load::error::FailureKind;
 use load::lane::{ErrorClass, OpError, lost};
 
 const READ_BYTES: usize = 16 << 10;
-/// Of a control question.
+/// Largest answer to a control question.
 const ANSWER_BYTES: u64 = 64 << 20;
-/// For a silent server.
+/// Longest silence of a server.
 const SILENCE: Duration = Duration::from_secs(900);
 
 /// A server's error.
 pub(crate) trait ServerError: Sized {
-    /// From a failed login, unless it is a protocol error.
+    /// Makes the error of a failed login, unless it is a protocol error.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
 
     fn said(&self) -> String;
 
     fn error_class(&self) -> ErrorClass;
 
-    /// Where the class does not tell it.
+    /// Kind of the failure where the class does not give it.
     fn kind(&self) -> FailureKind;
 
-    /// Where the class does not give it.
+    /// Hint where the class does not give it.
     fn hint(&self) -> Option<&'static str>;
 
     fn op_error(&self) -> OpError {
@@ -93,7 +93,7 @@ impl<E> AskError<E> {
         if is_interruption(&cause) { AskError::Interrupted } else { AskError::Tls(cause) }
     }
 
-    /// In the middle of an answer.
+    /// The connection was closed in the middle of an answer.
     pub(crate) fn closed() -> AskError<E> {
         io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
     }
@@ -120,7 +120,7 @@ impl Asker {
         Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
     }
 
-    /// After the login, without a limit on the server's silence.
+    /// Lifts the limit on the server's silence, once the login is done.
     pub(crate) fn be_patient(&mut self) {
         self.silence = None;
         self.link.set_deadline(None);

@@ -13,12 +13,12 @@ pub(crate) struct Client<P> {
 /// What an engine's protocol adds to a [`Client`].
 pub(crate) trait WireProtocol: Sized + Send + 'static {
     type Error: ServerError;
-    /// Of a lane.
+    /// A lane's connection.
     type Connection: Conversation + Send + 'static;
     /// How a script's statements travel.
     type Statements: Send + Sync + 'static;
 
-    /// Of one or more statements.
+    /// Asks for the rows of one or more statements.
     fn rows(client: &mut Client<Self>, sql: &str) -> Result<TextRows, AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
@@ -53,7 +53,7 @@ impl<P: WireProtocol> Client<P> {
         self.asker.link.encryption()
     }
 
-    /// For everything that it is asked from now on, together.
+    /// Limits the time of everything that the session is asked from now on, together.
     pub(crate) fn limit(&mut self, timeout: Duration) {
         self.asker.link.set_deadline(Some(Instant::now() + timeout));
     }

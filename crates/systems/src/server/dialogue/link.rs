@@ -12,7 +12,7 @@ use super::waiting::{SLICE, Vigil};
 use crate::server::dialogue::tls;
 use load::error::{Failure, FailureKind};
 
-/// For the server to close its side.
+/// Timeout of the server's closing of its side.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// For a certificate of `host`; `shown` is the address.
+    /// Begins TLS with a server whose certificate must name `host`; `shown` is the address.
     pub(crate) fn new(config: ClientConfig, host: String, shown: &str) -> Result<Tls, Failure> {
         let name = ServerName::try_from(host);
         let name = name.map_err(|_| {
@@ -140,7 +140,7 @@ impl Link {
         Ok(Link::Tls(Box::new(StreamOwned::new(connection, timed))))
     }
 
-    /// Where only the login is encrypted.
+    /// Goes back to plain bytes, where only the login is encrypted.
     pub(crate) fn end_tls(self) -> Link {
         match self {
             Link::Tls(stream) => Link::Plain(stream.sock),

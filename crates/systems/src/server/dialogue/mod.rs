@@ -58,7 +58,7 @@ pub enum DialogueState {
     Gone(OpError),
 }
 
-/// In what a server sent at once.
+/// What the messages contain that a server sent at once.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// The answer is complete.
@@ -74,9 +74,10 @@ pub struct Heard {
 pub enum Parting {
     /// The protocol has no goodbye.
     Unsaid,
-    /// With one; a new connection may be made at once.
+    /// The client takes leave; a new connection may be made at once.
     Said,
-    /// With one; a new connection waits until the server has closed, since the old one counts among its connections.
+    /// The client takes leave; a new connection waits until the server has closed, since the old one counts among its
+    /// connections.
     Awaited,
 }
 
@@ -100,7 +101,7 @@ pub trait Conversation {
 
     fn state(&self) -> &DialogueState;
 
-    /// For lanes that find it gone.
+    /// State of the dialogue, for lanes that find the server gone.
     fn state_mut(&mut self) -> &mut DialogueState;
 
     /// Encodes an operation and begins to wait for its answer. `text` is memory for unprepared requests. On failure
@@ -139,7 +140,7 @@ pub trait Conversation {
 
     fn kept(&self) -> &[KeptRow];
 
-    /// From the login, if the server tells it.
+    /// Number of the session, if the login reports it.
     fn session_number(&self) -> Option<u32> {
         None
     }

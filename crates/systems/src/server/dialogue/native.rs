@@ -13,7 +13,7 @@ use families::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
 use load::error::{Failure, FailureKind};
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, lost};
 
-/// For the server to close its side.
+/// Timeout of the server's closing of its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
 /// How long answers are waited for after an interrupt.
 const LAST_PATIENCE_NS: u64 = 300_000_000;
@@ -43,7 +43,7 @@ struct One<C> {
     is_parting: bool,
 }
 
-/// Through TLS, if any.
+/// Sends bytes through TLS, if there is any.
 fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
     let Some(tls) = tls else { return reactor.send(token, bytes) };
     sealed.clear();

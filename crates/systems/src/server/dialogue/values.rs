@@ -19,7 +19,7 @@ pub(crate) fn value(datum: &Datum) -> Value<'_> {
     }
 }
 
-/// Without allocation for a few.
+/// Borrows the parameters as values; a few need no allocation.
 pub(crate) fn with_values<T>(parameters: &[Datum], patch: impl FnOnce(&[Value<'_>]) -> T) -> T {
     if parameters.len() > FEW {
         let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
@@ -41,7 +41,7 @@ pub(crate) struct LastRows {
 }
 
 impl LastRows {
-    /// Before another answer.
+    /// Forgets the rows before another answer.
     pub(crate) fn clear(&mut self) {
         self.results = 0;
     }
@@ -50,7 +50,7 @@ impl LastRows {
         &self.rows[..self.results]
     }
 
-    /// Of the current result.
+    /// The current result's row.
     pub(crate) fn last(&mut self) -> Option<&mut KeptRow> {
         self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last))
     }

@@ -21,7 +21,7 @@ const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
 const LAST_SILENCE: Duration = Duration::from_millis(600);
 /// How long another session may take to look, or to end the silent one, after an interrupt.
 const LAST_LOOK: Duration = Duration::from_millis(400);
-/// Between looks at a clean-up that the server works on.
+/// Time between looks at a clean-up that the server works on.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a session waits for.
@@ -66,7 +66,7 @@ struct Shared {
 }
 
 impl Default for Waiting {
-    /// Nothing interrupts, and no one hears.
+    /// Waits without interrupts and without reports.
     fn default() -> Waiting {
         Waiting { shared: Arc::default(), deadline: None }
     }

@@ -26,9 +26,9 @@ pub(crate) fn listen(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
 
 /// How an engine tells listeners apart.
 pub(crate) struct Told {
-    /// By port and query.
+    /// Makes a URL of port and query.
     pub(crate) url: fn(u16, &str) -> String,
-    /// Before a port.
+    /// The option that a port follows.
     pub(crate) port_option: &'static str,
     pub(crate) unknown_host: &'static str,
     pub(crate) no_socket: &'static str,

@@ -20,7 +20,7 @@ pub(crate) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 /// A lane with blocking callers.
 pub(crate) struct Probe<C>(pub(crate) NativeLane<C>);
 
-/// With the means to connect anew.
+/// Opens a lane with the means to connect again.
 pub(crate) fn native<S: Server>(
     endpoint: &S::Endpoint,
     session: &S::Session,
@@ -129,7 +129,7 @@ pub(crate) fn kept(columns: &[&str], rows: u64, values: &[Option<&'static str>])
     KeptRow { rows, columns: columns.iter().map(|name| (*name).to_owned()).collect(), values }
 }
 
-/// On the table `pairs`; `update` adds 1 to `v` of a key.
+/// Deadlocks on the table `pairs`; `update` adds 1 to `v` of a key.
 pub(crate) fn one_of_two_in_a_deadlock_is_told<S: Tested>(system: &ServerSystem<S>, way: Choice, update: &str) {
     let both_hold = Barrier::new(2);
     let client = |first: i64, second: i64| {

@@ -30,10 +30,10 @@ use load::error::{Failure, FailureKind};
 use load::worker::{self, LoadCounts, WorkerContext};
 
 pub(crate) trait Tested: Server {
-    /// By the programs that the developer selects.
+    /// A private server, by the programs that the developer selects.
     fn private_server(connect: Connect) -> PrivateServer;
 
-    /// As text if there are none.
+    /// Prepares statements; without any they travel as text.
     fn prepared(sql: &[&str]) -> StatementsOf<Self>;
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> Serv
     made(endpoint, Some(private))
 }
 
-/// In a given folder.
+/// Starts a server in a given folder.
 pub(crate) fn started<S: Tested>(
     connect: Connect,
     pairs: &[(&str, &str)],
@@ -89,7 +89,7 @@ pub(crate) fn made_for<S: Server>(
     ServerSystem::new(endpoint, S::Session::default(), private, &request).unwrap()
 }
 
-/// As a plan with this URL.
+/// Opens a system as a plan with this URL would.
 pub(crate) fn open<S: Server>(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn System>, Failure> {
     system::open::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
 }
@@ -98,7 +98,7 @@ pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
     open::<S>(url, pairs, Consent::OwnOnly).err().unwrap_or_else(|| panic!("{url} opened"))
 }
 
-/// Of a private server with these settings.
+/// The failure of starting a private server with these settings.
 pub(crate) fn refused_start<S: Tested>(pairs: &[(&str, &str)]) -> Failure {
     let system = system("", Some(S::private_server(Connect::Socket)), pairs);
     let opened = system::open::<S>(&OpenRequest::new(&system, Consent::OwnOnly));

@@ -46,7 +46,7 @@ fn with(data: Dataset, then: impl Fn(u64) + Send + Sync + 'static) -> Dataset {
     data
 }
 
-/// With a count of the rows of accounts that are drawn.
+/// A data set with a count of the rows of accounts that are drawn.
 fn counted() -> (Dataset, Arc<AtomicU64>) {
     let drawn = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&drawn);

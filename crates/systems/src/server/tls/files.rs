@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKey
 use super::ClientIdentity;
 use load::error::{Failure, FailureKind};
 
-/// At least one, from a PEM file.
+/// Reads all items of a PEM file, at least one.
 fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
     let read = T::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<T>, _>>);
     let missing = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Missing, tried, cause);

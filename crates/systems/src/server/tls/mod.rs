@@ -19,7 +19,7 @@ pub(crate) use files::lists_in;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Roots {
-    /// Of the operating system.
+    /// The operating system's roots.
     System,
     /// A PEM file: authorities, and self-signed server certificates.
     File(PathBuf),
@@ -41,9 +41,9 @@ pub(crate) enum CertificateCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TlsMode {
     Disable,
-    /// Only if the server refuses plain connections.
+    /// Encrypts only if the server refuses plain connections.
     Allow,
-    /// If the server can.
+    /// Encrypts if the server can.
     Prefer,
     /// Verified only with a file of authorities.
     Require,
@@ -92,11 +92,11 @@ impl TlsMode {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ClientIdentity {
-    /// With its chain, PEM.
+    /// File of the certificate and its chain, PEM.
     pub(crate) certificate: PathBuf,
     /// PEM.
     pub(crate) key: PathBuf,
-    /// That the key file is encrypted with.
+    /// Password that the key file is encrypted with.
     pub(crate) password: Option<Secret>,
 }
 
@@ -104,9 +104,9 @@ pub(crate) struct ClientIdentity {
 pub(crate) struct TlsWanted<'a> {
     pub(crate) check: CertificateCheck,
     pub(crate) roots: &'a Roots,
-    /// If there are any, every authority in the chain needs one.
+    /// Revocation lists. If there are any, every authority in the chain needs one.
     pub(crate) revoked: &'a [PathBuf],
-    /// If the server asks.
+    /// Identity of the client, if the server asks for it.
     pub(crate) identity: Option<&'a ClientIdentity>,
     pub(crate) versions: &'a [&'static SupportedProtocolVersion],
     /// The engine's option for a file of authorities.

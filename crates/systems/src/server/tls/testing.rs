@@ -102,7 +102,7 @@ fn of_first_version(authority: &Authority) -> Made {
     Made { server, ..made }
 }
 
-/// By a row's name.
+/// Makes the certificates of a row, by its name.
 pub(crate) fn make(row: &str) -> Made {
     let authority = authority("étalon's test authority");
     let between = |sent: bool| {
@@ -165,7 +165,7 @@ pub(crate) fn make(row: &str) -> Made {
 }
 
 impl Made {
-    /// As `root.crt`, `root.crl`, `server.crt` and `server.key`, readable by the server's user.
+    /// Writes the files `root.crt`, `root.crl`, `server.crt` and `server.key`, readable by the server's user.
     pub(crate) fn write(&self, folder: &Path, server_user: Option<&host::process::User>) {
         let files = [
             ("root.crt", &self.root),

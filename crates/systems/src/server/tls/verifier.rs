@@ -31,7 +31,7 @@ use x509_cert::{Certificate, der};
 use super::{CertificateCheck, Roots, TlsWanted, failure, files};
 use load::error::{Failure, FailureKind};
 
-/// By [`TrustedRoots`], or nothing without one.
+/// Verifies by [`TrustedRoots`], or not at all without them.
 #[derive(Debug)]
 pub(super) struct Verifier {
     algorithms: WebPkiSupportedAlgorithms,
@@ -197,7 +197,7 @@ impl TrustedRoots {
         }
     }
 
-    /// Without extensions, so it signs nobody, and only its signer restricts it.
+    /// Verifies a certificate without extensions: it signs no other, and only its signer restricts it.
     fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
         let bad = |_: der::Error| refused(CertificateError::BadEncoding);
         let signed = signed_part(der).map_err(bad)?;
@@ -321,7 +321,7 @@ fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
     reader.tlv_bytes()
 }
 
-/// As rustls writes them: without the outermost tag.
+/// Bytes as rustls writes them: without the outermost tag.
 fn contents(identifier: &impl Encode) -> der::Result<Vec<u8>> {
     let whole = identifier.to_der()?;
     Ok(AnyRef::from_der(&whole)?.value().to_vec())
