@@ -33,7 +33,7 @@ type RestoredServer = restored::RestoredServer<super::PostgresServer>;
 
 /// `BASE_BACKUP`, spoken by étalon.
 const BASE_BACKUP: BackupMethod = BackupMethod("base-backup");
-/// By the program of this name.
+/// The backup that the program of this name takes.
 const PG_BASEBACKUP: BackupMethod = BackupMethod("pg_basebackup");
 pub(super) const METHODS: &[BackupMethod] = &[BASE_BACKUP, PG_BASEBACKUP];
 
@@ -41,7 +41,7 @@ pub(super) struct PostgresBackups<'a> {
     pub(super) system: &'a PostgresSystem,
 }
 
-/// As the server and its program take it.
+/// Writes the compression as the server and its program take it.
 fn detail(compression: Compression) -> String {
     let workers = match compression.workers {
         0 => String::new(),
@@ -179,7 +179,7 @@ impl PostgresBackups<'_> {
         tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
     }
 
-    /// By the program.
+    /// Takes the backup by the program.
     fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let program = self.program()?;
         let address = &self.endpoint().address;

@@ -23,9 +23,9 @@ use load::error::{Failure, FailureKind};
 pub(super) const POOLERS: &[PoolerSpec] = &[PoolerSpec { name: "pgbouncer", modes: &["transaction", SESSION] }];
 const SESSION: &str = "session";
 const PROGRAM: &str = "pgbouncer";
-/// Where packages put it, for a user whose `PATH` has no folders of services.
+/// Folders where packages put it, for a user whose `PATH` has no folders of services.
 const FOLDERS: [&str; 5] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
-/// Only part of its socket's name.
+/// A port that is only part of its socket's name.
 const SOCKET_PORT: u16 = 6432;
 /// What PgBouncer itself takes for `default_pool_size`.
 const USUAL_SIZE: u32 = 20;
@@ -145,7 +145,7 @@ impl Bouncer {
         Ok(bouncer)
     }
 
-    /// Where clients find it.
+    /// Endpoint that clients connect to.
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -223,7 +223,7 @@ fn write(file: &Path, text: &str, user: Option<&User>) -> Result<(), Failure> {
     give(file, user).map_err(|error| failed(WRITE, error))
 }
 
-/// Without the time and the process, which each line begins with.
+/// Keeps the errors and warnings of a log, without the time and the process that each line begins with.
 fn last_words(log: &str) -> String {
     let words = |line: &str| {
         ["FATAL ", "ERROR ", "WARNING "].iter().find_map(|word| line.find(word)).map(|at| line[at..].to_owned())

@@ -13,7 +13,7 @@ use load::error::{Failure, FailureKind};
 
 /// "etal" in ASCII.
 const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
-/// For the end of the transaction that holds a claim.
+/// Timeout of the end of a transaction that has the claim.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// "etdb" in ASCII.
 const DATABASES_CLASS: i32 = i32::from_be_bytes(*b"etdb");

@@ -306,7 +306,7 @@ impl Explain for Endpoint {
 }
 
 impl Endpoint {
-    /// Which of the limits on connections has been reached, by the function that reports it.
+    /// Advises on the limit of connections that was reached, by the function that reports it.
     fn connections_hint(&self, error: &ErrorFields) -> String {
         let Address { user, database, .. } = &self.address;
         match error.routine.as_deref() {
@@ -330,7 +330,7 @@ impl Endpoint {
         )
     }
 
-    /// For this login.
+    /// Advises on the entry of `pg_hba.conf` that this login needs.
     fn hba_hint(&self, said: &str) -> String {
         let Address { user, database, .. } = &self.address;
         // Étalon's own may be another than the one that the URL names.

@@ -9,10 +9,10 @@ use crate::server::refusal::failure;
 use load::counters::Counters;
 use load::error::Failure;
 
-/// From version 15 on a session that has nothing to do reports after 10 s (`PGSTAT_IDLE_INTERVAL`); before, with its next
-/// transaction.
+/// Wait for the report of a session that has nothing to do: from version 15 on it reports after 10 s
+/// (`PGSTAT_IDLE_INTERVAL`); before, with its next transaction.
 const IDLE_REPORT: Duration = Duration::from_secs(12);
-/// Before version 15 sessions report counts at most this often, and cannot be forced.
+/// Interval of sessions' reports before version 15: they report counts at most this often, and cannot be forced.
 const REPORT_INTERVAL: Duration = Duration::from_millis(600);
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ enum Flush {
 struct Source {
     name: &'static str,
     unit: &'static str,
-    /// In order: table, required columns, expression.
+    /// Ways to read it, best first: table, required columns, expression.
     ways: &'static [(&'static str, &'static [&'static str], &'static str)],
     missing: &'static str,
 }

@@ -29,15 +29,15 @@ use load::error::{Failure, FailureKind};
 
 /// Has étalon's tables.
 const OWN: &str = "etalon";
-/// Before the number of a kept copy.
+/// Prefix of the names of kept copies; a number follows.
 const KEPT: &str = "etalon_kept_";
 /// `STRATEGY` is from this release on; until then files are always copied.
 const STRATEGIES_FROM: u32 = 150_000;
 /// `file_copy_method` is from this release on.
 const CLONES_FROM: u32 = 180_000;
-/// From this size on files are copied. By the manual the other strategy is best for small databases: it writes each page
-/// twice, once into the log, and needs no checkpoint. Where étalon has a checkpoint made after either (PostgreSQL 18, XFS),
-/// the two take as long for 8 MB, and for 40 MB files take half the time.
+/// Size from which on files are copied. By the manual the other strategy is best for small databases: it writes each
+/// page twice, once into the log, and needs no checkpoint. Where étalon has a checkpoint made after either (PostgreSQL
+/// 18, XFS), the two take as long for 8 MB, and for 40 MB files take half the time.
 const FILES_FROM_BYTES: u64 = if cfg!(test) { 16 << 20 } else { 32 << 20 };
 /// "etal" in ASCII, as a limit that nobody reaches: `CREATE DATABASE` sets it at once, while a comment comes only after,
 /// and étalon may be killed between the two.
@@ -51,16 +51,16 @@ const NO_SUCH_DATABASE: &str = "3D000";
 
 pub(crate) struct Databases {
     endpoint: Endpoint,
-    /// On the URL's database, with the claim, for as long as the system is open.
+    /// A session in the URL's database, with the claim, for as long as the system is open.
     home: KeptClaim<Home>,
-    /// As `server_version_num`.
+    /// The server's `server_version_num`.
     release: u32,
     /// Begins the comments of this system's databases.
     mark: String,
     consent: Consent,
 }
 
-/// Whose a database of étalon's names is.
+/// Owner of a database that has one of étalon's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     System,
@@ -337,7 +337,8 @@ impl Databases {
         dropped.map_err(|error| self.explain(client, &tried, name, &error))
     }
 
-    /// With the letters and the order of the URL's database, which the tables would otherwise be in.
+    /// Makes the database with the encoding and the collation of the URL's database, in which the tables would
+    /// otherwise be.
     fn make_empty(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("make the database `{OWN}`");
         let likeness = client.one(LIKENESS).map_err(|error| failure(&*tried, &error))?;
@@ -368,7 +369,7 @@ impl Databases {
         Ok(bytes.parse().unwrap_or_default())
     }
 
-    /// By which the server copies files.
+    /// Chooses the strategy by which the server copies files.
     fn choose_method(&self, client: &mut Client, tried: &str, reset: Reset) -> Result<(), Failure> {
         if self.release < CLONES_FROM {
             return Ok(());
@@ -425,7 +426,7 @@ fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> 
     Err(things_of_others(tried, cause))
 }
 
-/// As `server_version_num`.
+/// Asks for `server_version_num`.
 fn release_of(client: &mut Client) -> Result<u32, Failure> {
     let release = client.one("SELECT pg_catalog.current_setting('server_version_num')");
     let release = release.map_err(|error| failure("ask for the server's release", &error))?;

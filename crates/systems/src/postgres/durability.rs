@@ -52,7 +52,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
-/// Of a private server, which has PostgreSQL's defaults but for the plan's settings.
+/// Finds the tier of a private server, which has PostgreSQL's defaults but for the plan's settings.
 pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("fsync", "on"),

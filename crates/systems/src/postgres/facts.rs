@@ -54,7 +54,7 @@ const SECRET: &[&str] = &[
     "ssl_passphrase_command",
 ];
 
-/// In a session like a run's.
+/// Reads the facts in a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let address = &endpoint.address;
     let asked = |error: AskError| failure("read the server's facts", &error);
@@ -170,13 +170,13 @@ const ISOLATION: Levels = &[
 const EACH_STATEMENT: &str = "that each statement sees what was committed before it, so that two of one transaction may see \
                               different rows";
 
-/// As `SHOW` prints them, with units.
+/// The settings as `SHOW` prints them, with units.
 const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
 
 const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
                           FROM pg_catalog.pg_extension";
 
-/// As JSON, since columns differ between versions.
+/// Properties of the database as JSON, since columns differ between versions.
 const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
                         coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
                         datname, pg_catalog.pg_database_size(oid) \

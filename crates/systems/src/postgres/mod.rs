@@ -65,7 +65,7 @@ use session::Session;
 use tables::Untouched;
 pub(crate) use url::Address;
 
-/// For private servers.
+/// Engines of private servers, as plans name them.
 const WORDS: &[&str] = &["postgres"];
 /// Étalon's schema.
 const SCHEMA: &str = "etalon";
@@ -250,7 +250,7 @@ impl Server for PostgresServer {
         !is_aurora && facts.get("setting.wal_sync_method").is_some_and(|method| !method.starts_with("open"))
     }
 
-    /// Only if something was written since.
+    /// Checkpoints only if something was written since.
     fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;
         if owner == TableOwner::Etalon && Self::is_untouched(system, data)? {

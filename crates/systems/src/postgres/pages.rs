@@ -61,7 +61,7 @@ impl Abilities {
         self.columns.contains(column)
     }
 
-    /// In milliseconds; 0 means not timed.
+    /// Makes a reading of milliseconds; 0 means not timed.
     fn time(&self, object: &str, value: Option<f64>) -> Reading {
         let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
         match value {
@@ -109,7 +109,7 @@ fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>
     Ok(session.query(&sql)?.iter().map(place).collect())
 }
 
-/// Before `pg_stat_io`: writes per process kind.
+/// Reads writes by kind of process, where there is no `pg_stat_io` yet.
 fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     let sql = "SELECT buffers_checkpoint, checkpoint_write_time, checkpoint_sync_time, buffers_clean, buffers_backend, \
                buffers_backend_fsync, blk_write_time FROM pg_catalog.pg_stat_bgwriter, \

@@ -34,7 +34,7 @@ pub(super) fn home(environment: Environment<'_>) -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 
-/// For host, port, database and role.
+/// Looks up the password for host, port, database and role.
 pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     let shown = file.display();
     match fs::metadata(file) {
@@ -56,7 +56,7 @@ pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     }
 }
 
-/// Of the first matching line.
+/// Finds the password of the first matching line.
 fn find(text: &str, fields: &[&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut rest = line;

@@ -13,11 +13,12 @@ use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
-/// For a session from the pool, while étalon finds out about it.
+/// Timeout of a session from the pool, while étalon finds out about it.
 const POOL_TIMEOUT: Duration = Duration::from_secs(10);
-/// For a third session, which the pool need not have.
+/// Timeout of a third session, which the pool need not have.
 const THIRD_TIMEOUT: Duration = Duration::from_secs(2);
-/// Which of two clients asks. In no regular order: a pool that hands its sessions out in turn could give each the same one.
+/// Which of two clients asks, in no regular order: a pool that hands its sessions out in turn could give each the same
+/// one.
 const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
 /// New clients that look for the session that another has left.
 const LOOKS: usize = 5;
@@ -30,11 +31,11 @@ const PROBE: &str = "etalon_probe";
 /// How long a client has a session of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lends {
-    /// Until it leaves; the next client gets it as new.
+    /// A client has its session until it leaves; the next client gets it as new.
     Session,
-    /// Until it leaves; the next client gets it as it was left.
+    /// A client has its session until it leaves; the next client gets it as it was left.
     UsedSession,
-    /// For a transaction. `prepares`: the pooler brings prepared statements along.
+    /// A client has a session for a transaction. `prepares`: the pooler brings prepared statements along.
     Transaction { prepares: bool },
 }
 

@@ -14,7 +14,7 @@ const EXTENSION: &str = "postgis";
 /// Schema for trying the extension for its facts; rolled back.
 const PROBE: &str = "etalon_probe";
 
-/// In the session's search path, for one of its kind.
+/// Finds PostGIS in the session's search path, for a session of this kind.
 ///
 /// # Errors
 /// It is not installed, or the role may not create it.
@@ -49,7 +49,7 @@ fn install_into_own(client: &mut Client) -> Result<(), AskError> {
     }
 }
 
-/// As the server's owner, in a new schema: existing objects there could be run by the owner.
+/// Installs PostGIS as the server's owner, in a new schema: existing objects there could be run by the owner.
 pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
     if kind != SessionKind::Spatial {
         return Ok(());

@@ -30,7 +30,7 @@ const ROLE: &str = "etalon";
 const DATABASE: &str = "postgres";
 /// Longest socket name of a server.
 const SOCKET_NAME: &str = ".s.PGSQL.65535";
-/// Only part of the socket's name.
+/// A port that is only part of the socket's name.
 const SOCKET_PORT: u16 = 5432;
 
 /// Required for isolation.

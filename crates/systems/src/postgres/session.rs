@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(super) options: String,
     /// Names and values, in the order in which they are set.
     pub(super) settings: Vec<(String, String)>,
-    /// Of étalon's own tables, where that is not the one that the URL names.
+    /// Database of étalon's own tables, where that is not the one that the URL names.
     pub(super) database: Option<&'static str>,
 }
 
@@ -39,7 +39,7 @@ impl Default for Session {
 }
 
 impl Session {
-    /// Of its database.
+    /// Endpoint of the session's database.
     pub(super) fn endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
         self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on(database)))
     }
@@ -82,13 +82,13 @@ impl Settings for Session {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
-    /// Without étalon's schema: with the role's search path, in the database that the URL names.
+    /// The session without étalon's schema: with the role's search path, in the database that the URL names.
     fn on_tables_of_others(&self) -> Session {
         let settings = self.settings.iter().filter(|(name, _)| name != "search_path").cloned().collect();
         Session { options: self.options.clone(), settings, database: None }
     }
 
-    /// With these settings.
+    /// Opens a session with these settings.
     fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = self.endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
         if endpoint.pooler.is_some() {
@@ -111,7 +111,7 @@ enum Scope {
     Start,
 }
 
-/// With their contexts.
+/// Asks for all settings and their contexts.
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     let rows = client.rows("SELECT name, context FROM pg_catalog.pg_settings");
     let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
@@ -154,12 +154,13 @@ fn refused(name: &str, value: &str, error: &AskError) -> Failure {
     }
 }
 
-/// For this statement only. `set_config` parses values like the configuration file, so a list stays a list.
+/// Writes a query that sets a value for itself only. `set_config` parses values like the configuration file, so a list
+/// stays a list.
 fn try_out(name: &str, value: &str) -> String {
     format!("SELECT pg_catalog.set_config({}, {}, true)", literal(name), literal(value))
 }
 
-/// For the startup message's `options`.
+/// Writes a setting for the startup message's `options`.
 fn option(name: &str, value: &str) -> String {
     let escape = |text: &str| text.replace('\\', "\\\\").replace(' ', "\\ ");
     format!("-c {}={}", escape(name), escape(value))

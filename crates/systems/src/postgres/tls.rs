@@ -15,7 +15,7 @@ use crate::server::tls::{ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, l
 use crate::server::url::{Environment, Given};
 use load::error::{Failure, FailureKind};
 
-/// In URLs, with their environment variables.
+/// TLS options of URLs, with their environment variables.
 const OPTIONS: [(&str, Option<&str>); 12] = [
     ("sslmode", Some("PGSSLMODE")),
     ("sslnegotiation", Some("PGSSLNEGOTIATION")),
@@ -50,7 +50,7 @@ pub(super) enum Attempt {
     Tls,
 }
 
-/// In order, while the server objects to encryption or its absence.
+/// Lists the attempts in order; the next is made while the server objects to encryption or its absence.
 pub(super) fn attempts(mode: TlsMode) -> &'static [Attempt] {
     match mode {
         TlsMode::Disable => &[Attempt::Plain],
@@ -62,7 +62,7 @@ pub(super) fn attempts(mode: TlsMode) -> &'static [Attempt] {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Negotiation {
-    /// By `SSLRequest`.
+    /// The client asks by `SSLRequest`.
     Asked,
     /// `sslnegotiation=direct`.
     Direct,
@@ -85,7 +85,7 @@ pub(super) struct TlsOptions {
     identity: Option<ClientIdentity>,
     sni: Sni,
     versions: Vec<&'static SupportedProtocolVersion>,
-    /// From the URL, for PostgreSQL's own programs.
+    /// Options of the URL, for PostgreSQL's own programs.
     said: BTreeMap<&'static str, String>,
 }
 
@@ -244,8 +244,8 @@ impl TlsOptions {
         }
     }
 
-    /// From the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not encrypt there, and
-    /// libpq ignores the options.
+    /// Reads the options from the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not
+    /// encrypt there, and libpq ignores the options.
     pub(super) fn read(url: &Given, environment: Environment<'_>, is_socket: bool) -> Result<TlsOptions, Failure> {
         let is_own = |name: &str| OPTIONS.iter().any(|(option, _)| *option == name);
         let own = url.iter().filter(|(name, _)| is_own(name)).map(|(name, value)| (*name, value.clone()));

@@ -19,9 +19,9 @@ use families::permits::Permits;
 use host::watch::Listener;
 use load::error::Failure;
 
-/// If the URL names none.
+/// Timeout if the URL names none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// By package.
+/// Socket folders of the common packages.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
 #[derive(Clone)]
@@ -325,7 +325,7 @@ fn default_host(port: u16) -> String {
 }
 
 impl Address {
-    /// Without TLS, such as a private server's.
+    /// An address without TLS, such as a private server's.
     pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
         Address {
             host: host.to_owned(),

@@ -22,7 +22,7 @@ use load::error::Failure;
 const COPY_BYTES: usize = 1 << 18;
 const NO_DATA: &str = "étalon's statements have no data for COPY";
 
-/// Of a session.
+/// What the protocol keeps of a session.
 pub(crate) struct Spoken {
     session: Session,
     /// The process number that the login told; `None`: it is the pooler's.
@@ -43,7 +43,7 @@ enum Until {
 }
 
 pub(crate) enum CopyError {
-    /// Or the connection.
+    /// The server refused, or the connection failed.
     Server(AskError),
     /// The consumer.
     Taker(Failure),
@@ -55,7 +55,7 @@ impl<E: Into<AskError>> From<E> for CopyError {
     }
 }
 
-/// With `tls` if configured, within `patience`.
+/// Logs in with `tls` if configured, within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, its certificate is not trusted, it takes too long, or the
@@ -157,7 +157,8 @@ impl Client {
         self.protocol.number = None;
     }
 
-    /// From now on settings last for a transaction only: the session is another client's after it.
+    /// Marks the session as shared: settings now last for a transaction only, since after it the session is another
+    /// client's.
     pub(crate) fn share_session(&mut self) {
         self.protocol.opening = Some(Opening::default());
     }
@@ -167,7 +168,7 @@ impl Client {
         self.protocol.opening.is_some()
     }
 
-    /// For as long as the session is this client's own.
+    /// Sets settings for as long as the session is this client's own.
     pub(crate) fn set(&mut self, settings: &[(&str, &str)]) -> Result<(), AskError> {
         if let Some(opening) = &mut self.protocol.opening {
             return settings.iter().try_for_each(|(name, value)| Ok(opening.set(name, value)?));
@@ -189,7 +190,7 @@ impl Client {
         self.hear_rows()
     }
 
-    /// Without the end of the current transaction.
+    /// Prepares a statement without ending the current transaction.
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), AskError> {
         frontend::parse(name, sql, &[], &mut self.out)?;
         frontend::sync(&mut self.out);
@@ -299,7 +300,7 @@ impl Client {
         }
     }
 
-    /// By number.
+    /// Prepares the statements by number.
     fn prepare(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
         if let Some(opening) = &self.protocol.opening {
             opening.ahead(&mut self.out);

@@ -19,7 +19,7 @@ enum Pipeline {
     Closed,
     /// A `Sync` is owed.
     Open,
-    /// After a failure, until every answer has come; then the transaction is rolled back.
+    /// A failure came: answers are read until all have come, and then the transaction is rolled back.
     Clearing,
 }
 
@@ -44,7 +44,7 @@ pub struct Connection {
     /// Outstanding answers.
     owed: u32,
     pipeline: Pipeline,
-    /// Not yet reported to the client.
+    /// The failure that was not yet reported to the client.
     failure: Option<OpError>,
     rows: Rows,
     kept: LastRows,
@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// To the end of an answer by message headers.
+    /// Skips to the end of an answer by message headers.
     fn scan(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_ready(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,

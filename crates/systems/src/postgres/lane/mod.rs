@@ -22,7 +22,7 @@ pub type NativeLane = dialogue::NativeLane<Connection>;
 /// How a script's statements travel.
 #[derive(Clone, Debug)]
 pub(crate) enum Statements {
-    /// On each connection, by number.
+    /// Prepared on each connection, by number.
     Prepared(Prepared),
     /// Text and number of parameters, parsed each time.
     Extended(Vec<(String, usize)>),
@@ -48,7 +48,7 @@ impl ServerError for ErrorFields {
         }
     }
 
-    /// On one line.
+    /// Writes the error on one line.
     fn said(&self) -> String {
         let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         format!("{}{detail} [SQLSTATE {}]", self.message, self.code).replace('\n', " ")

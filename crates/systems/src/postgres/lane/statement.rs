@@ -14,9 +14,9 @@ use load::datum::Datum;
 pub(super) enum Shape {
     /// Rows are counted, not read.
     Plain,
-    /// With columns.
+    /// The answer begins with columns.
     Described,
-    /// In a pipeline.
+    /// The statement travels in a pipeline.
     Pipelined,
 }
 
@@ -30,7 +30,7 @@ impl Shape {
     }
 }
 
-/// Of a prepared statement.
+/// Name of a prepared statement.
 pub(super) fn name(statement: usize) -> String {
     format!("s{statement}")
 }
@@ -38,7 +38,7 @@ pub(super) fn name(statement: usize) -> String {
 /// One for all connections: what every operation reads stays in the processor's cache.
 #[derive(Clone, Debug)]
 pub(super) struct Encoded {
-    /// In the order of [`Shape`].
+    /// One template for each [`Shape`], in its order.
     forms: [Template; 3],
     /// It begins a transaction that lasts for further statements.
     pub(super) begins: bool,
@@ -85,14 +85,14 @@ pub(super) fn template(
     Template::new(statement, types, TemplateOptions { describe, ending })
 }
 
-/// Of each statement, as the server tells them.
+/// Types of each statement's parameters, as the server reports them.
 type ParameterTypes = Vec<Vec<u32>>;
 
 /// Statements that each connection prepares.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(super) texts: Vec<String>,
-    /// Of the first connection; others nearly always have the same types.
+    /// The statements with the first connection's types; others nearly always have the same types.
     encoded: OnceLock<(ParameterTypes, Arc<[Encoded]>)>,
 }
 

@@ -57,7 +57,7 @@ fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
 }
 
 impl PostgresSystem {
-    /// Of a private TCP server, for another role and database.
+    /// URL of a private TCP server, for another role and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.endpoint.address.port)
     }

@@ -25,7 +25,7 @@ pub(super) fn task(pairs: &[(&str, &str)]) -> Task {
     Transactions.task(&point(pairs), &Grants::default()).unwrap()
 }
 
-/// As the conductor runs one.
+/// Runs a task as the conductor would.
 pub(super) fn run(system: &dyn System, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     if task.tables() == Tables::Own {

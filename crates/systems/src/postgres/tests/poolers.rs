@@ -276,7 +276,7 @@ fn settings_for_each_transaction_reach_prepared_statements() {
 }
 
 impl Client {
-    /// Without what is set for each transaction.
+    /// Executes and asks without what is set for each transaction.
     fn execute_and_ask_alone(&mut self, sql: &str) -> String {
         self.rows_alone(sql).unwrap().remove(0).remove(0).unwrap()
     }
@@ -357,7 +357,7 @@ fn signal(signal: &str, pid: u32) -> bool {
     kill.args([signal, &pid.to_string()]).stderr(std::process::Stdio::null()).status().unwrap().success()
 }
 
-/// Against the server's own way in, which no client has.
+/// The sessions are counted through the server's own way in, which no client has.
 #[test]
 fn private_pooler_has_fewer_sessions_than_clients() {
     let Some(system) = open_private("transaction", Connect::Socket) else { return };

@@ -42,7 +42,7 @@ fn tls_is_what_sslmode_says() {
     server.drop_all().unwrap();
 }
 
-/// Where `pg_hba.conf` allows only one.
+/// The role is let in encrypted, or plain, but not both ways.
 fn only_encrypted_or_only_plain(server: &PostgresSystem, by_address: &dyn Fn(&str) -> String) {
     let file = PathBuf::from(server.text("SHOW hba_file"));
     let admit = |line: &str, url: &str| {

@@ -15,7 +15,7 @@ struct Stage {
     programs: PathBuf,
 }
 
-/// For `psql`'s own connection.
+/// Asks whether `psql`'s own connection is encrypted.
 const ENCRYPTED: &str = "SELECT ssl FROM pg_catalog.pg_stat_ssl WHERE pid = pg_catalog.pg_backend_pid()";
 
 impl Stage {
@@ -242,7 +242,7 @@ fn by_the_users_own_files(stage: &Stage, home: &Path) {
     fs::remove_file(home.join("root.crt")).unwrap();
 }
 
-/// Where the server requires one.
+/// The server requires a client's certificate.
 fn by_the_clients_certificate(stage: &Stage, home: &Path) {
     use TlsOutcome::{Encrypted, Refused};
     stage.admit("hostssl all visitor 127.0.0.1/32 cert");
