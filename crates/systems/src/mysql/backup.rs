@@ -65,7 +65,7 @@ pub(super) fn lacking(product: Product, system: &model::SystemPlan, method: &str
 }
 
 impl Programs {
-    /// Of the server's release, where that is known: they read its files and its log.
+    /// Finds the programs of the server's release, where that is known: they read its files and its log.
     ///
     /// <https://mariadb.com/docs/server/server-usage/backup-and-restore/mariadb-backup/mariadb-backup-overview>
     fn files(folders: &[PathBuf], release: Option<&str>) -> Result<Programs, Failure> {

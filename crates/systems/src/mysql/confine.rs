@@ -340,7 +340,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, power, &how)
 }
 
-/// By a write privilege on everything, on the database `mysql` or a table of it, or through another account.
+/// Asks whether the login can write the catalog: by a write privilege on everything, on the database `mysql` or a table
+/// of it, or through another account.
 fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
     if counters::has_privilege(client, EVERYWHERE)? {

@@ -23,7 +23,7 @@ const USER_LIMIT_REACHED: u16 = 1226;
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
 pub(super) type Refusal = refusal::Refusal<ErrorPacket>;
-/// Of a lane.
+/// A connection of a lane was not opened.
 pub(super) type OpenError = refusal::OpenError<ErrorPacket>;
 
 #[derive(Clone)]

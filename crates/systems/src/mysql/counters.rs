@@ -212,11 +212,11 @@ pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), 
 
 /// Row versions left unpurged; housekeeping makes a few all the time.
 const HISTORY_AT_REST: u64 = 32;
-/// For purging.
+/// Timeout of purging.
 const PURGE_PATIENCE: Duration = Duration::from_secs(10);
 const PURGE_POLL: Duration = Duration::from_millis(50);
 
-/// Until invisible row versions are purged, where the server tells.
+/// Waits until invisible row versions are purged, where the server reports their number.
 pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     let started = Instant::now();
     loop {

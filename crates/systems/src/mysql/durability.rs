@@ -86,7 +86,8 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
-/// Of a private server, which has the product's defaults but for the plan's settings; `None` where products differ.
+/// Finds the tier of a private server, which has the product's defaults but for the plan's settings; `None` where
+/// products differ.
 pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
     const DEFAULTS: &[(&str, &str)] = &[
         ("engine", "innodb"),

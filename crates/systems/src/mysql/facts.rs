@@ -75,7 +75,7 @@ const PASSING: &[&str] = &[
 const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
-/// In a session like a run's.
+/// Reads the facts in a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let settings = counters::settings(client)?;
@@ -151,7 +151,7 @@ fn product(flavor: Flavor, comment: &str) -> &'static str {
     }
 }
 
-/// Of InnoDB.
+/// Isolation levels of InnoDB.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html>,
 /// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables#innodb_snapshot_isolation>
@@ -217,7 +217,7 @@ fn shown(name: &str, value: &str) -> String {
     if may_be_secret { hidden(value) } else { value.to_owned() }
 }
 
-/// If it is on this machine and accessible.
+/// Finds the data folder, if it is on this machine and accessible.
 fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
     let Some(folder) = settings.get("datadir").filter(|folder| !folder.is_empty()).map(PathBuf::from) else {
         return DataPlace::Elsewhere("the server does not say where its data is".to_owned());
@@ -255,7 +255,7 @@ fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathB
     (PathBuf::from(database), folders.into_iter().collect())
 }
 
-/// From its pid file.
+/// Reads the server's process id from its pid file.
 fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
     std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
 }
@@ -267,7 +267,7 @@ const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, '
                      (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
                      digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
 
-/// Of the load's tables; étalon's own have the default engine.
+/// Lists the engines of the load's tables; étalon's own have the default engine.
 fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>, Failure> {
     let mut engines = Vec::new();
     if tables == Tables::None {

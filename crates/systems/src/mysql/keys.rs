@@ -32,7 +32,7 @@ pub(super) fn make(file: &Path, user: Option<&User>) -> Result<(), Failure> {
     write(file, &format!("1;{}{}\n", random_password(), random_password()), user)
 }
 
-/// For a server that is to read the first one's data.
+/// Copies the keys for a server that is to read the first one's data.
 pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
     let keys = fs::read_to_string(from).map_err(|error| {
         Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)

@@ -19,14 +19,14 @@ const DEEPEST: u32 = 10;
 /// The clients take what goes beyond for a line of its own.
 const LINE_BYTES: usize = 4094;
 
-/// For clients.
+/// What clients' option files say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OptionFile {
     /// Names with dashes; of repeated options the last.
     pub(super) values: BTreeMap<String, String>,
     /// Why a file, or its password, was not used.
     pub(super) ignored: Option<String>,
-    /// Where the password stands.
+    /// The file with the password.
     pub(super) file: PathBuf,
 }
 
@@ -209,7 +209,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Without the quotes around it and with its escapes replaced. The backslash of one that is not known stays.
+/// Removes the quotes around a value and replaces its escapes. The backslash of an unknown escape stays.
 fn value_of(text: &str) -> String {
     let quoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let mut plain = String::with_capacity(text.len());

@@ -13,11 +13,12 @@ use load::error::Failure;
 /// row: so a long value fills the page here.
 pub struct Pages;
 
-/// Since MySQL 8 such a page begins with an index of the value, of 96 bytes and ten entries of 60. The version comment hides
-/// this from MariaDB. `storage/innobase/include/lob0first.h`
+/// Bytes by which such a page holds less since MySQL 8: it begins with an index of the value, of 96 bytes and ten
+/// entries of 60. The version comment hides this from MariaDB. `storage/innobase/include/lob0first.h`
 const LESS_SINCE_8: &str = "/*!80000 - 512 */";
 
-/// In picoseconds. <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
+/// Operations, bytes and times of each file; times are in picoseconds.
+/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
 const FILES: &str = "SELECT EVENT_NAME, SUBSTRING_INDEX(REPLACE(FILE_NAME, '\\\\', '/'), '/', -1), SUM(COUNT_READ), \
                      SUM(SUM_NUMBER_OF_BYTES_READ), SUM(SUM_TIMER_READ), SUM(COUNT_WRITE), SUM(SUM_NUMBER_OF_BYTES_WRITE), \
                      SUM(SUM_TIMER_WRITE) FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME LIKE \
@@ -30,7 +31,7 @@ const NOT_ALLOWED: &str =
     "the account may not read performance_schema; `GRANT SELECT ON performance_schema.* TO …` lets it";
 const NO_LOG_INSTRUMENT: &str = "MariaDB does not time its log: the instrument innodb_log_file was removed (MDEV-27848); the \
                                  response times of the commits are the nearest there is";
-/// Of what [`LOG_SYNCS`] is counted of.
+/// What a log counts that is written through the page cache.
 const CACHED_LOG: &str = "the server writes its log through the page cache, of which the operating system counts whole folios, and data \
                           asynchronously, which it does not count as calls";
 const NO_LOG_READS: &str = "the server does not count what it reads of its log";
@@ -66,12 +67,12 @@ fn file(row: &[Datum]) -> IoPlace {
 /// MariaDB dropped it together with its log's instrument, when it no longer wrote the log through the page cache.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
-/// For lack of a privilege.
+/// Tests whether a privilege is missing.
 fn is_permission(reading: &Reading) -> bool {
     matches!(reading, Reading::Unavailable(reason) if reason.reason.contains("Access denied"))
 }
 
-/// From status variables.
+/// Reads a place's figures from status variables.
 fn counted(
     class: FileClass,
     name: &str,
@@ -89,7 +90,7 @@ fn counted(
     })
 }
 
-/// From status variables, which have no times.
+/// Reads the log's figures from status variables, which have no times.
 fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Writes, "innodb_log_writes"),
@@ -114,7 +115,7 @@ fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     counted(FileClass::Data, "innodb", reason, known, &from)
 }
 
-/// By file, and whether the redo log is among them; or why not.
+/// Reads the figures of each file, and whether the redo log is among them; or why they cannot be read.
 fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'static str>, Failure> {
     // 0 on MariaDB by default.
     if refused(one(session, "SELECT @@performance_schema"))? != Ok(1.0) {

@@ -62,7 +62,7 @@ const OWN_SETTINGS: [&str; 20] = [
     "user",
 ];
 
-/// Which counters of InnoDB count that do not by default.
+/// The setting that turns on counters of InnoDB that are off by default.
 const MONITOR: &str = "innodb_monitor_enable";
 
 /// Fixed when files are made.
@@ -98,7 +98,7 @@ const HABITS: Habits = Habits {
 pub(crate) struct MySqlRecipe {
     programs: Programs,
     settings: BTreeMap<String, Value>,
-    /// Of the account for clients that may not be root.
+    /// Password of the account for clients that may not be root.
     password: Option<String>,
 }
 

@@ -68,7 +68,7 @@ impl Product {
         }
     }
 
-    /// For messages.
+    /// Names of the programs, for messages.
     fn programs(self) -> &'static str {
         match self {
             Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
@@ -120,7 +120,7 @@ impl Programs {
         )))
     }
 
-    /// As the server says.
+    /// Asks the server for its release.
     pub(super) fn release(&self) -> Option<String> {
         release_of(&self.server, &VERSION)
     }
@@ -170,7 +170,7 @@ impl Programs {
         })
     }
 
-    /// For the facts.
+    /// The command that makes a data folder, for the facts.
     pub(super) fn made_by(&self) -> &'static str {
         match self.installer {
             Installer::Script(_) => "mariadb-install-db --auth-root-authentication-method=normal --skip-test-db",
@@ -178,7 +178,7 @@ impl Programs {
         }
     }
 
-    /// As the server lists them; empty if it does not.
+    /// Names of the settings that the server lists; empty if it lists none.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output =
             Command::new(&self.server).args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null()).output();

@@ -15,7 +15,7 @@ use load::error::{Failure, FailureKind};
 const LONGEST: usize = 64;
 const NO_SUCH_COLUMN: u16 = 1054;
 
-/// Which things of the database are étalon's to drop.
+/// Selects the things of the database that are étalon's to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Those in the marker's list.

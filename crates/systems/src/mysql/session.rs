@@ -67,12 +67,12 @@ impl Settings for Session {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
-    /// In the URL's database.
+    /// The session in the URL's database.
     fn on_tables_of_others(&self) -> Session {
         Session { tables: Tables::None, ..self.clone() }
     }
 
-    /// With these settings, in étalon's database if it exists.
+    /// Opens a session with these settings, in étalon's database if it exists.
     fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect(purpose).map_err(OpenError::Refused)?;
         for statement in &self.settings {

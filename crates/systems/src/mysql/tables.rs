@@ -16,7 +16,7 @@ use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
-/// Of a multi-row insert, within the server's limit.
+/// Bytes of a multi-row insert, within the server's default `max_allowed_packet`.
 pub(super) const INSERT_BYTES: usize = 1 << 20;
 const DUPLICATE_KEY_NAME: u16 = 1061;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
@@ -145,7 +145,7 @@ fn make_database(client: &mut Client) -> Result<(), AskError> {
     marked
 }
 
-/// As a file where allowed: twice as fast as statements.
+/// Sends the rows as a file where allowed: twice as fast as statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
     let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
     if client.one("SELECT @@GLOBAL.local_infile")? == "1" {

@@ -15,7 +15,7 @@ use crate::server::url::Given;
 use families::backup::tool;
 use load::error::{Failure, FailureKind};
 
-/// In URLs and option files.
+/// Options that URLs and option files know.
 pub(super) const OPTIONS: [&str; 9] = [
     "ssl-mode",
     "ssl",
@@ -46,7 +46,7 @@ pub(super) struct TlsOptions {
     revoked: Vec<PathBuf>,
     identity: Option<ClientIdentity>,
     versions: Vec<&'static SupportedProtocolVersion>,
-    /// For MySQL's own programs, without the mode.
+    /// Options for MySQL's own programs, without the mode.
     said: Vec<(&'static str, String)>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn truth(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// From one source.
+/// Reads the mode from one source.
 fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
     let on = |name: &str| way(name).map(|text| truth(text)).transpose();
     let (named, on_at_all, verified) = (way("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);

@@ -19,10 +19,10 @@ use load::error::Failure;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default.
 const PORT: u16 = 3306;
-/// By package.
+/// Sockets' paths in the packages of Linux distributions.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
-/// Of a URL, without TLS.
+/// A URL's options but for TLS.
 const OPTIONS: [&str; 8] =
     ["socket", "protocol", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
 
@@ -51,7 +51,7 @@ pub(crate) struct Address {
     pub(super) database: Option<String>,
     pub(super) tls: TlsOptions,
     pub(super) server_key: ServerKey,
-    /// To accept the connection.
+    /// Timeout of connecting.
     pub(super) connect_timeout: Duration,
 }
 
@@ -210,7 +210,7 @@ impl Address {
         matches!(self.place, Place::Socket(_))
     }
 
-    /// By its address the server must be on this machine.
+    /// Tests by the address whether the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         match &self.place {
             Place::Socket(_) => true,

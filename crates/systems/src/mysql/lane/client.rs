@@ -16,14 +16,14 @@ use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtoco
 
 const NOT_PREPARED: u16 = 1295;
 
-/// Of a session.
+/// What the protocol keeps of a session.
 pub(crate) struct Spoken {
-    /// From the handshake.
+    /// What the handshake reported.
     pub(crate) session: Session,
     scanner: Scanner,
 }
 
-/// Within `patience`.
+/// Logs in within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.

@@ -24,16 +24,16 @@ pub struct Connection {
     /// Empty for text statements.
     forms: Vec<Form>,
     state: DialogueState,
-    /// As last reported: errors do not tell.
+    /// Status as last reported: errors do not carry it.
     status: ServerStatus,
     /// Session number from the login.
     thread_id: u32,
-    /// Of the current answer.
+    /// First failure of the current answer.
     failure: Option<OpError>,
     answer_bytes: u64,
     rows: Rows,
     asked: usize,
-    /// Of the current result.
+    /// Columns of the current result.
     columns: Columns,
     described: bool,
     kept: LastRows,
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// To the end of an answer by packet headers.
+    /// Skips to the end of an answer by packet headers.
     fn scan(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_end(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
@@ -218,7 +218,8 @@ impl Conversation for Connection {
         self.status.in_transaction() || !self.status.autocommit()
     }
 
-    /// Without autocommit the next statement begins one, and none is open meanwhile.
+    /// Reports a transaction that is open: without autocommit the next statement begins one, and none is open
+    /// meanwhile.
     fn is_in_transaction(&self) -> bool {
         self.status.in_transaction()
     }
@@ -264,7 +265,7 @@ fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     }
 }
 
-/// Of the current result.
+/// Picks the columns of the current result: those that came, or the known ones.
 fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
     match known {
         Some(known) if came.types.is_empty() => known,

@@ -30,7 +30,7 @@ impl ServerError for ErrorPacket {
         format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }
 
-    /// By error number, since most share SQLSTATE `HY000`.
+    /// Classifies by error number, since most errors share SQLSTATE `HY000`.
     ///
     /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
     /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>

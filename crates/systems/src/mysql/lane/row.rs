@@ -51,7 +51,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> u32 {
     (0..count).map(|place| byte(bytes, at + place) << (8 * place)).sum()
 }
 
-/// Of a second.
+/// Writes the fraction of a second.
 fn fraction(bytes: &[u8], at: usize) -> String {
     match number(bytes, at, 4) {
         0 => String::new(),

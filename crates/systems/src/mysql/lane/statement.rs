@@ -4,7 +4,7 @@ use wire::mysql::{Column, ColumnType, Prepared, Template};
 use crate::server::dialogue::with_values;
 use load::datum::Datum;
 
-/// As last described.
+/// A result's columns as last described.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     pub(super) names: Vec<String>,

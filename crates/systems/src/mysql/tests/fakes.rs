@@ -106,7 +106,7 @@ fn what_is_not_prepared_travels_as_text() {
     assert_eq!(end_of(&mut lane), OpOutcome::Failed(load::lane::lost("not again")));
 }
 
-/// Of the operation in flight.
+/// Waits for the outcome of the operation in flight.
 fn end_of(lane: &mut NativeLane) -> OpOutcome {
     let mut ended = Vec::new();
     while ended.is_empty() {

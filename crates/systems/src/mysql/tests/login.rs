@@ -149,8 +149,8 @@ fn by_ed25519(server: &MySqlSystem) {
     assert_eq!(system.facts().unwrap().get("path.login"), Some("client_ed25519"));
 }
 
-/// Without encryption by the server's public key, if that may be asked for; the server then knows the account, and a hash will
-/// do. Its encryption is by ciphers that étalon does not have.
+/// Logs in without encryption by the server's public key, if that may be asked for; the server then knows the account,
+/// and a hash will do. Its encryption is by ciphers that étalon does not have.
 fn by_caching_sha2(server: &MySqlSystem) {
     server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'"));
     server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");

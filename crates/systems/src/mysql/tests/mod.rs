@@ -27,7 +27,7 @@ use crate::server::testing::{self, Tested};
 use crate::server::url::Address as _;
 
 thread_local! {
-    /// Whose servers the test of this thread starts: a plan's word, and the folder of its programs.
+    /// Product and programs of the servers that this thread's test starts.
     static SERVERS: RefCell<(&'static str, Option<String>)> = const { RefCell::new(("mariadb", None)) };
 }
 
@@ -39,7 +39,7 @@ fn of_mysql(test: fn()) {
     }
 }
 
-/// Of this thread's test.
+/// Product of this thread's test.
 fn product() -> Product {
     SERVERS.with_borrow(|(engine, _)| Product::of_word(engine))
 }
@@ -86,7 +86,7 @@ impl MySqlSystem {
         port
     }
 
-    /// Of a private TCP server, for another account and database.
+    /// URL of a private TCP server, for another account and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
         // Where passwords are not sent in the clear, nor by a hash.
         let key = if self.server.product == Product::MySql { "?get-server-public-key=1" } else { "" };
