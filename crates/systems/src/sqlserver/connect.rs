@@ -29,7 +29,7 @@ pub(crate) struct Endpoint {
     pub(super) address: Address,
     tls: Tls,
     application: &'static str,
-    /// For redirects.
+    /// Redirects must be within these.
     permits: Permits,
     /// What its questions heed.
     pub(super) waiting: Waiting,
@@ -60,13 +60,13 @@ impl Endpoint {
         self
     }
 
-    /// Without redirects to where a plan may not connect.
+    /// The endpoint without redirects to where a plan may not connect.
     #[must_use]
     pub(super) fn within(self, permits: &Permits) -> Endpoint {
         Endpoint { permits: permits.clone(), ..self }
     }
 
-    /// With another program name.
+    /// The endpoint with another program name.
     #[must_use]
     pub(super) fn named(&self, application: &'static str) -> Endpoint {
         Endpoint { application, ..self.clone() }

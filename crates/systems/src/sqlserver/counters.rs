@@ -91,7 +91,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     Ok(counters)
 }
 
-/// For invisible or missing things; `None` if the connection failed.
+/// Why a view or a column cannot be read; `None` if the connection failed.
 pub(super) fn reason(error: &AskError) -> Option<String> {
     let failure = failure("", error);
     match (failure.kind, error.number()) {
@@ -117,5 +117,5 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Result<String, String>, 
     }
 }
 
-/// Of the server's process.
+/// CPU seconds of the server's process.
 pub(super) const CPU: &str = "SELECT (process_kernel_time_ms + process_user_time_ms) / 1000.0 FROM sys.dm_os_sys_info";

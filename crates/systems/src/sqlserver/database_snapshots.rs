@@ -26,9 +26,9 @@ use families::dataset::Tables;
 use families::system::{Consent, OpenRequest, Part};
 use load::error::{Failure, FailureKind};
 
-/// Before the number of a snapshot.
+/// Prefix of a snapshot's name; a number follows.
 const KEPT: &str = "etalon_kept_";
-/// Of a snapshot's files, by which étalon knows its own: nothing can be written into one.
+/// Ending of a snapshot's files, by which étalon knows its own: nothing can be written into one.
 const ENDING: &str = ".made-by-etalon";
 /// `EngineEdition` of Azure's services, which have no database snapshots.
 const WITHOUT: [&str; 5] = [facts::AZURE, "6", "8", "11", "12"];
@@ -43,10 +43,10 @@ pub(crate) struct SnapshotCopies {
     endpoint: Endpoint,
     session: Session,
     consent: Consent,
-    /// In `master`, since a session in étalon's database would be in the way of a revert. It has the claim for as long as the
-    /// system is open.
+    /// A session in `master`, since one in étalon's database would be in the way of a revert. It has the claim for as
+    /// long as the system is open.
     home: KeptClaim<Home>,
-    /// Of the tables that were loaded last.
+    /// Log files of the tables that were loaded last.
     log: Mutex<Vec<File>>,
 }
 
@@ -72,7 +72,7 @@ impl Holder for Home {
     }
 }
 
-/// Of étalon's database.
+/// A file of étalon's database.
 #[derive(Debug)]
 struct File {
     name: String,
@@ -248,7 +248,7 @@ impl SnapshotCopies {
 }
 
 impl Snapshots {
-    /// Only `sys.master_files` has the snapshot's own files.
+    /// Finds the snapshots. Only `sys.master_files` has the snapshot's own files.
     pub(super) fn find(client: &mut Client) -> Result<Snapshots, Failure> {
         let sql = format!(
             "SELECT d.name, d.state_desc, (SELECT COUNT(*) FROM sys.master_files AS f WHERE f.database_id = d.database_id AND \
@@ -280,20 +280,20 @@ impl Snapshots {
         self.0.iter().filter(|one| one.is_own).try_for_each(|one| drop_snapshot(client, &one.name))
     }
 
-    /// Of one of étalon's own.
+    /// State of one of étalon's own snapshots.
     fn state_of(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|one| one.is_own && one.name == name).map(|one| one.state.as_str())
     }
 }
 
-/// Of all snapshots of étalon's database.
+/// Bytes of all snapshots of étalon's database.
 const WEIGHT: &str = "SELECT SUM(s.size_on_disk_bytes) FROM sys.databases AS d CROSS APPLY \
                       sys.dm_io_virtual_file_stats(d.database_id, NULL) AS s WHERE d.source_database_id = DB_ID(N'etalon')";
 
 const DATA: u8 = 0;
 const LOG: u8 = 1;
 
-/// Of one type.
+/// Lists the database's files of one type.
 fn files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
     let sql = format!(
         "SELECT name, physical_name, CAST(file_id AS nvarchar(16)), CAST(size AS nvarchar(16)) FROM \
@@ -322,8 +322,8 @@ fn kept(number: usize) -> String {
     format!("{KEPT}{number}")
 }
 
-/// Of no database that is there, and of no snapshot that this process has made: several systems of a plan may be one server
-/// with other settings, and each must know that another's snapshot is not its own.
+/// Finds a number that no database has, nor any snapshot that this process has made: several systems of a plan may be
+/// one server with other settings, and each must know that another's snapshot is not its own.
 fn free_number(client: &mut Client) -> Result<usize, AskError> {
     static NUMBERS: AtomicUsize = AtomicUsize::new(1);
     loop {
@@ -339,7 +339,7 @@ fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
     dropped.map_err(|error| explain(&format!("drop the snapshot `{name}`"), &error))
 }
 
-/// Before anything is loaded.
+/// Refuses a server that cannot make snapshots, before anything is loaded.
 fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let tried = format!("keep snapshots at {}", endpoint.address.shown());

@@ -54,7 +54,7 @@ impl Dialect for TSql {
         quoted(name)
     }
 
-    /// With the primary key: it is clustered, and adding it later would rewrite all rows.
+    /// Defines the table with its primary key: it is clustered, and adding it later would rewrite all rows.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
@@ -71,7 +71,7 @@ pub(super) fn quoted(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// In the database's code page if possible, else Unicode.
+/// Quotes a text in the database's code page if possible, else Unicode.
 pub(super) fn literal(text: &str) -> String {
     let prefix = if text.is_ascii() { "" } else { "N" };
     format!("{prefix}'{}'", text.replace('\'', "''"))

@@ -15,7 +15,7 @@ use load::error::Failure;
 
 /// A view with one row, or one per setting, whose columns are facts.
 struct View {
-    /// Of the facts' names.
+    /// Prefix of the facts' names.
     prefix: &'static str,
     sql: &'static str,
     identity: &'static [&'static str],
@@ -59,7 +59,7 @@ const HOST: View = View {
     passing: &[],
 };
 
-/// Of releases for Windows only.
+/// Facts of releases for Windows only.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-windows-info-transact-sql>
 const WINDOWS: View = View {
     prefix: "host",
@@ -140,7 +140,7 @@ const SESSION: View = View {
     passing: &["session_id", "login_name"],
 };
 
-/// By the numbers of the session's view; with `READ_COMMITTED_SNAPSHOT` read committed does not lock.
+/// Isolation levels by the numbers of the session's view; with `READ_COMMITTED_SNAPSHOT` read committed does not lock.
 ///
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-transaction-isolation-level-transact-sql>
 const ISOLATION: Levels = &[
@@ -188,10 +188,10 @@ pub(super) const FILES: &str = "SELECT name, type_desc, physical_name, size, gro
 pub(super) const TEMPDB: &str =
     "SELECT COUNT(*), SUM(CAST(size AS bigint)) FROM tempdb.sys.database_files WHERE type = 0";
 pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
-/// As bits.
+/// The session's `SET` options as bits.
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 
-/// In a session like a run's.
+/// Reads the facts in a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let (major, minor, build) = client.protocol.session.version;
@@ -309,7 +309,7 @@ fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Fail
     Ok(())
 }
 
-/// Of 8 KiB.
+/// Writes pages of 8 KiB as mebibytes.
 fn mib(pages: &str) -> String {
     pages.parse::<u64>().map_or_else(|_| pages.to_owned(), |pages| format!("{} MiB", pages / 128))
 }

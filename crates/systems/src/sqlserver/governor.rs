@@ -17,7 +17,7 @@ use load::error::{Failure, FailureKind};
 
 /// Program name of backup sessions.
 pub(super) const APPLICATION: &str = "etalon-backup";
-/// Of pool, group and classifier.
+/// Name of pool, group and classifier.
 const GROUP: &str = "etalon_backup";
 const CLASSIFIER: &str = "etalon_classifier";
 /// "There are active sessions in workload groups being dropped": the server notices ended ones a moment later.
@@ -43,7 +43,7 @@ fn percent(cores: f64, processors: f64) -> u32 {
     (100.0 * cores / processors.max(1.0)).round().clamp(1.0, 100.0) as u32
 }
 
-/// Of backups' sessions.
+/// Limits the CPU of backups' sessions.
 pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
     let asked = |error: AskError| {
@@ -162,7 +162,7 @@ impl Drop for Governed {
     }
 }
 
-/// Of the governed group.
+/// CPU milliseconds of the governed group.
 pub(super) fn cpu_ms(client: &mut Client) -> Option<f64> {
     client.one(CPU).ok()?.parse().ok()
 }

@@ -12,7 +12,7 @@ use crate::server::refusal::failure;
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
-/// In `master`.
+/// Name of the certificate in `master`.
 pub(super) const CERTIFICATE: &str = "etalon";
 /// An X.500 name, so only letters and blanks; and a suffix where étalon made the master key, too.
 const SUBJECT: &str = "made by the benchmark etalon";

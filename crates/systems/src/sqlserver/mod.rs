@@ -223,7 +223,7 @@ impl Server for SqlServer {
         Ok(Box::new(governor::hold(&system.endpoint, cores)?))
     }
 
-    /// Of the server's process, whoever used it.
+    /// CPU seconds of the server's process, used by anyone.
     fn server_cpu_s(system: &SqlServerSystem) -> Result<f64, String> {
         let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
         let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));

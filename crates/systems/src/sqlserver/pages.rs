@@ -11,13 +11,13 @@ use families::session::{Session, number, one, readable, refused, text};
 use families::system::System;
 use load::error::{Failure, FailureKind};
 
-/// From 2005 on.
+/// The page inserts of SQL Server 2005 and later.
 pub struct Pages;
 
 /// The size of a page, which no server can change.
 const PAGE_BYTES: u64 = 8192;
 
-/// Since each file was opened: `type` 1 is the log, times are milliseconds.
+/// Operations of each file since it was opened: `type` 1 is the log, times are milliseconds.
 /// <https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-io-virtual-file-stats-transact-sql>
 const FILES: &str = "SELECT mf.type, mf.name, fs.num_of_reads, fs.num_of_bytes_read, fs.io_stall_read_ms, fs.num_of_writes, \
                      fs.num_of_bytes_written, fs.io_stall_write_ms FROM sys.database_files AS mf CROSS APPLY \

@@ -17,7 +17,7 @@ const NO_SUCH_COLUMN: i32 = 207;
 /// The schema of étalon's things.
 const OWN_SCHEMA: &str = "dbo";
 
-/// Which things of the database are étalon's to drop.
+/// Selects the things of the database that are étalon's to drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Those in the marker's list.

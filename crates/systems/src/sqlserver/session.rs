@@ -78,7 +78,7 @@ const NO_PROCEDURE: i32 = 2812;
 pub(crate) struct Session {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
-    /// After `ALTER DATABASE … `.
+    /// Clauses that follow `ALTER DATABASE … `.
     pub(super) database: Vec<String>,
     /// TDE, by étalon's own certificate.
     pub(super) encrypted: bool,
@@ -86,7 +86,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Without asking a server.
+    /// Makes the session's settings without asking a server.
     pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
         let mut session = Session::default();
         for (name, value) in settings {
@@ -123,7 +123,7 @@ impl Settings for Session {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
-    /// In the URL's database.
+    /// The session in the URL's database.
     fn on_tables_of_others(&self) -> Session {
         Session { tables: Tables::None, ..self.clone() }
     }
@@ -208,7 +208,7 @@ fn types_of(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<
     Ok(types.into_iter().collect())
 }
 
-/// By a program's protocol; `None` as text.
+/// How statements of a program's protocol travel; `None` as text.
 pub(super) fn mode(protocol: families::transactions::Protocol) -> Option<Mode> {
     use families::transactions::Protocol;
     match protocol {

@@ -11,7 +11,7 @@
 use families::spatial::dialect::{SpatialDialect, filled};
 use families::spatial::query::{Query, Rounding};
 
-/// From 2012 on (`UnionAggregate`). Predicates compared with 1 use the spatial index.
+/// Spatial queries of SQL Server 2012 and later (`UnionAggregate`). Predicates compared with 1 use the spatial index.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {

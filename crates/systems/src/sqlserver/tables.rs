@@ -21,10 +21,10 @@ use load::error::{Failure, FailureKind};
 
 /// Limit of `VALUES`.
 const INSERT_ROWS: usize = 1000;
-/// Of a multi-row insert.
+/// Bytes of a multi-row insert.
 const INSERT_BYTES: usize = 256 << 10;
 
-/// After `ALTER DATABASE … `: whoever is in the database leaves.
+/// Follows `ALTER DATABASE … `: all sessions of the database end.
 pub(super) const SINGLE_USER: &str = "SET SINGLE_USER WITH ROLLBACK IMMEDIATE";
 
 pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
@@ -250,8 +250,8 @@ fn empty(client: &mut Client, mut room: Room, names: &BTreeSet<String>) -> Resul
     room.refuse_dependents().map_err(LoadError::Failed)
 }
 
-/// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
-/// statements.
+/// Fills a table by bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are
+/// filled by statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
     let taken = if table.create.is_none() { copy(client, table, rows)? } else { insert(client, table, rows)? };
     if taken == table.rows {

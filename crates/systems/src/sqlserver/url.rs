@@ -12,9 +12,9 @@ use families::permits::Permits;
 use host::watch::Listener;
 use load::error::Failure;
 
-/// If the URL names none.
+/// Timeout if the URL names none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// If the URL names none.
+/// Port if the URL names none.
 const PORT: u16 = 1433;
 /// Default, that of Microsoft's clients.
 const PACKET_BYTES: u16 = 8000;
@@ -59,7 +59,7 @@ pub(crate) struct Address {
     pub(super) database: Option<String>,
     pub(super) encrypt: Encrypt,
     pub(super) trust: Trust,
-    /// If the URL names any.
+    /// Roots of trust, if the URL names any.
     pub(super) roots: Option<Roots>,
     /// Instead of the host.
     pub(super) certificate_name: Option<String>,
@@ -166,7 +166,7 @@ impl Address {
         self.roots.is_some() || self.certificate_name.is_some()
     }
 
-    /// By its address the server must be on this machine.
+    /// Tests by the address whether the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         is_this_host(&self.host)
     }

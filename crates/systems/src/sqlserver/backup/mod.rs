@@ -48,11 +48,11 @@ const WRITE_FAILED: i32 = 3202;
 /// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
 const MANAGED: &str = "8";
 const EXPRESS: &str = "4";
-/// From this release on a procedure removes any file.
+/// First release in which a procedure removes any file.
 const REMOVES_ANY_FILE: u32 = 15;
 /// The session's own, without its compression threads.
 const SESSION_CPU: &str = "SELECT cpu_time FROM sys.dm_exec_sessions WHERE session_id = @@SPID";
-/// From 2019 on, else as the installation recorded.
+/// Folder of backups: the server's property from 2019 on, else as the installation recorded.
 const BACKUP_FOLDER: &str = "SELECT CAST(SERVERPROPERTY('InstanceDefaultBackupPath') AS nvarchar(400))";
 const BACKUP_FOLDER_BEFORE: &str = "EXEC master.dbo.xp_instance_regread N'HKEY_LOCAL_MACHINE', \
                                     N'Software\\Microsoft\\MSSQLServer\\MSSQLServer', N'BackupDirectory'";
@@ -148,14 +148,14 @@ impl<'a> SqlServerBackups<'a> {
         statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
-    /// At the server.
+    /// Names of the files at the server.
     fn files(&self, client: &mut Client, request: &BackupRequest<'_>, label: &str) -> Result<Vec<String>, Failure> {
         let folder = folder(client, request)?;
         let name = |number| format!("{folder}{label}_{number}.bak");
         Ok((1..=request.server_side.stripes).map(name).collect())
     }
 
-    /// With the plan's trace flag.
+    /// Runs with the plan's trace flag.
     fn with_flag<T>(
         &self,
         preallocation: Preallocation,
@@ -233,7 +233,7 @@ fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
     Session::default().open(&endpoint.named(APPLICATION), Purpose::Load)
 }
 
-/// With a trailing separator.
+/// Asks for the folder; it ends with a separator.
 fn folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
     let mut folder = request.server_side.folder.unwrap_or_default().to_owned();
     if folder.is_empty() {
@@ -257,7 +257,7 @@ fn with_separator(folder: &str) -> String {
     if folder.ends_with(['/', '\\']) { folder.to_owned() } else { format!("{folder}{separator}") }
 }
 
-/// With separator, and with dot.
+/// Splits a path into the folder with its separator, and the ending with its dot.
 fn folder_and_ending(path: &str) -> (&str, &str) {
     let (folder, name) = path.split_at(path.rfind(['/', '\\']).map_or(0, |at| at + 1));
     (folder, name.rfind('.').map_or("", |at| &name[at..]))
@@ -273,7 +273,7 @@ fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
     seconds_of(&told).ok_or_else(|| format!("the server gives `{told}` for the session's CPU time"))
 }
 
-/// Between two readings.
+/// CPU seconds of a session between two readings.
 fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
     figure(id, "s", used.into())
@@ -290,7 +290,7 @@ fn history(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Fa
     Ok(names.into_iter().zip(row).filter_map(|(name, cell)| Some((name, cell.text()?))).collect())
 }
 
-/// From the watcher and the statement's messages.
+/// Figures of the course, from the watcher and the statement's messages.
 fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let percent = match &seen.percent {
         Ok(points) if points.len() > 1 => points,

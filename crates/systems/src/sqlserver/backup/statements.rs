@@ -6,7 +6,7 @@ pub(super) struct BackupText<'a> {
     pub(super) database: &'a str,
     /// Name in the server's history.
     pub(super) label: &'a str,
-    /// Without any the backup is thrown away.
+    /// Files of the backup; without any it is thrown away.
     pub(super) files: &'a [String],
     pub(super) compression: Compression,
     /// 0 is the server's default.
@@ -76,12 +76,12 @@ pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     Ok(format!("BACKUP DATABASE {} TO {} WITH {}", name(asked.database), disks(asked.files), options.join(", ")))
 }
 
-/// Of the database in a backup.
+/// Lists the files of the database in a backup.
 pub(super) fn file_list(files: &[String]) -> String {
     format!("RESTORE FILELISTONLY FROM {}", disks(files))
 }
 
-/// As the database `copy`; `moves`: names in the backup, and new paths.
+/// Restores as the database `copy`; `moves`: names in the backup, and new paths.
 pub(super) fn restore(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
     let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", text(logical), text(path)));
     let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
@@ -110,7 +110,7 @@ fn text(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Not yet run on a SQL Server: a snapshot for reviewing changes.
+    /// A snapshot for reviewing changes; not yet run on a SQL Server.
     #[test]
     fn the_words_for_every_release_are_as_they_were_reviewed() {
         let file = vec!["/var/opt/mssql/a'b.bak".to_owned()];

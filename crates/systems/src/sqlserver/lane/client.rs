@@ -20,11 +20,11 @@ use load::datum::Datum;
 
 /// Interval of `go_on` during a long statement.
 const LOOK: Duration = Duration::from_millis(200);
-/// Of a bulk copy.
+/// Bytes of a piece of a bulk copy.
 const PIECE_BYTES: usize = 64 << 10;
 
 impl AskError {
-    /// If the server refused.
+    /// Number of the error if the server refused.
     pub(crate) fn number(&self) -> Option<i32> {
         match self {
             AskError::Server(error) => Some(error.number),
@@ -35,13 +35,13 @@ impl AskError {
 
 #[derive(Debug, Default)]
 pub(crate) struct QueryAnswer {
-    /// Of the last result.
+    /// Columns of the last result.
     pub(crate) columns: Vec<Column>,
-    /// Of all results; `None` is `NULL`.
+    /// Rows of all results; `None` is `NULL`.
     pub(crate) rows: Vec<Vec<Cell>>,
     /// Such as those of `SET STATISTICS TIME`.
     pub(crate) remarks: Vec<ServerMessage>,
-    /// As far as the server counts.
+    /// Rows that the server counted as touched.
     pub(crate) touched: u64,
     refusal: Option<Box<ServerMessage>>,
 }
@@ -102,7 +102,7 @@ pub(crate) enum LoggedIn {
     Elsewhere(String, u16),
 }
 
-/// Within `patience`.
+/// Logs in within `patience`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -205,7 +205,7 @@ impl Client {
         self.hear()
     }
 
-    /// For long, silent batches: passes remarks on arrival, and asks `go_on` regularly; on no, the server is told to
+    /// Asks a long, silent batch: passes remarks on arrival, and asks `go_on` regularly; on no, the server is asked to
     /// stop.
     pub(crate) fn ask_long(
         &mut self,

@@ -31,7 +31,7 @@ struct Hearing {
     failure: Option<ServerMessage>,
     handle: Option<i32>,
     kept: LastRows,
-    /// Of results.
+    /// A result had more rows than are kept.
     too_many: bool,
     /// The current result has columns.
     described: bool,

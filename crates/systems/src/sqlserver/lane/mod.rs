@@ -48,7 +48,7 @@ impl ServerError for ServerMessage {
         self.to_string().replace(['\r', '\n'], " ")
     }
 
-    /// By error number.
+    /// Classifies by error number.
     ///
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>;
     /// memory-optimised tables:

@@ -4,7 +4,7 @@ use wire::tds::{Declared, Request, RequestSession};
 use crate::server::dialogue::with_values;
 use load::datum::Datum;
 
-/// For statements with parameters. Others go as batches, which the server recognises by text.
+/// How statements with parameters travel. Others go as batches, which the server recognises by text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// `sp_prepexec` first, then `sp_execute`.
@@ -17,12 +17,12 @@ pub(crate) enum Mode {
 pub(crate) struct Typed {
     pub(crate) sql: String,
     pub(crate) parameters: usize,
-    /// As the server would declare them, such as `int`; else from the first values.
+    /// Types as the server would declare them, such as `int`; else those of the first values.
     pub(crate) types: Option<Vec<String>>,
 }
 
-/// From 1. Parameters travel nameless, and a server that does not go by order alone (Babelfish) expects the names of
-/// Microsoft's JDBC driver.
+/// Name of a parameter, numbered from 1. Parameters travel nameless, and a server that does not go by order alone
+/// (Babelfish) expects the names of Microsoft's JDBC driver.
 pub(crate) fn parameter_name(number: usize) -> String {
     format!("@P{number}")
 }
@@ -118,7 +118,7 @@ fn declared(type_name: &str) -> Declared {
     }
 }
 
-/// Where the server has not told them.
+/// Guesses types where the server has not reported them.
 fn types_of(values: &[Datum]) -> Vec<String> {
     let name = |datum: &Datum| match datum {
         Datum::Int(_) => "bigint",

@@ -5,7 +5,7 @@
 
 use families::order_entry::OrderEntryDialect;
 
-/// By which a Delivery says that another was first.
+/// Number of the error by which a Delivery says that another was first.
 pub(super) const DELIVERED_TWICE: i32 = 53_960;
 
 pub(super) struct Procedures;
