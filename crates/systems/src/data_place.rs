@@ -15,7 +15,7 @@ pub(crate) enum DataPlace {
 /// What commits wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keeping {
-    /// As far as can be seen.
+    /// The data reach a disk, as far as can be seen.
     Disk,
     /// A file system in memory.
     Memory,
@@ -24,7 +24,7 @@ pub(crate) enum Keeping {
 }
 
 impl Keeping {
-    /// Of a file; adds facts.
+    /// Finds out what commits to a file wait for, and adds facts of its filesystem and devices.
     pub(crate) fn of(path: &Path, facts: &mut Facts) -> Keeping {
         let flushes = host::disk::flushes_of(path);
         let is_memory = host::disk::filesystem_of(path).is_ok_and(|found| found.backing == Backing::Memory);
@@ -75,7 +75,7 @@ impl Keeping {
 const STORAGE: &str = "durability.storage";
 
 impl DataPlace {
-    /// If it is accessible.
+    /// Makes the place of a folder on this machine, if it is accessible.
     pub(crate) fn here(folder: PathBuf) -> DataPlace {
         match folder.is_dir() {
             true => DataPlace::Here(folder),
@@ -104,7 +104,7 @@ impl DataPlace {
         others.into_iter().fold(Keeping::of(folder, facts), Keeping::or_weaker)
     }
 
-    /// With the reason.
+    /// Lowers a promised durability to what the place can keep, and gives the reason.
     pub(crate) fn durability(&self, promised: Durability, keeping: &Keeping) -> Durability {
         let mut durability = keeping.durability(promised);
         if let DataPlace::Elsewhere(reason) = self {

@@ -15,7 +15,7 @@ pub(crate) enum Is {
 pub(crate) struct DurabilityRule {
     pub(crate) when: &'static [(&'static str, Is)],
     pub(crate) tier: DurabilityTier,
-    /// Of durable rows the exception, if any.
+    /// The exception of a durable row, if there is one.
     pub(crate) why: &'static str,
 }
 
@@ -43,13 +43,13 @@ impl DurabilityRule {
 
 /// First matching row; a table's last row matches everything.
 pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Option<String>) -> &DurabilityRule {
-    /// Nothing is believed without a last row.
+    /// Without a last row nothing is believed.
     const NOTHING: &DurabilityRule =
         &DurabilityRule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
     table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
 }
 
-/// By the settings of a plan, which are `defaults` where it has none.
+/// Finds a plan's tier by its settings; `defaults` holds those that it does not set.
 pub(crate) fn planned(table: &[DurabilityRule], defaults: &[(&str, &str)], system: &SystemPlan) -> DurabilityTier {
     let written = |name: &str| {
         let (_, value) = system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;

@@ -25,7 +25,7 @@ use load::traffic::NetworkTraffic;
 /// Whatever the size: a copy of a file takes no longer than loading its tables does.
 const USUAL: Reset = Reset::Restore;
 
-/// Of an [`OwnershipMark::Beside`].
+/// Suffix of the marker file of an [`OwnershipMark::Beside`].
 const MARKER_SUFFIX: &str = ".etalon-made";
 
 /// How a database of an engine lies on the disk.
@@ -43,12 +43,13 @@ pub struct FileShape {
 /// How a database file says that étalon made it.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnershipMark {
-    /// In its first 100 bytes, which this function is given. The engine writes it, before there is a companion, and only where
-    /// [`EmbeddedFile::tables`] are étalon's own.
+    /// The mark is in the file's first 100 bytes, which this function is given. The engine writes it, before there is a
+    /// companion, and only where [`EmbeddedFile::tables`] are étalon's own.
     Within(fn(&[u8]) -> bool),
-    /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. It is written before the database and
-    /// removed before the database. An étalon that was killed in between leaves the mark alone, or the database without one;
-    /// what somebody puts beside a mark that was left is taken for étalon's. An engine that can mark its own file does so.
+    /// The mark is a file next to the database, `NAME.etalon-made`, since the database has no room for one. It is
+    /// written before the database and removed before it. An étalon that was killed in between leaves the mark alone,
+    /// or the database without one; what others put next to a mark that was left is taken for étalon's. An engine that
+    /// can mark its own file does so.
     Beside,
 }
 
@@ -112,7 +113,7 @@ impl EmbeddedFile {
         Ok(file)
     }
 
-    /// Where the database is.
+    /// Path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -184,7 +185,7 @@ impl EmbeddedFile {
         data.has_tables().then(|| families::reset::of_files(self.reset, folder_of(&self.path)))
     }
 
-    /// For `System::kept_bytes`.
+    /// Serves `System::kept_bytes`.
     pub fn kept_bytes(&self) -> u64 {
         fs::metadata(&self.pristine).map(|metadata| metadata.len()).unwrap_or_default()
     }
@@ -355,7 +356,7 @@ pub fn load<E>(
     data.last_statements(dialect).iter().try_for_each(|statement| execute(statement))
 }
 
-/// For `Engine::reset`.
+/// Serves `Engine::reset`.
 ///
 /// # Errors
 /// None: an embedded engine's file comes back in every way.

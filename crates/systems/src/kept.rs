@@ -64,13 +64,13 @@ struct Shared<C> {
     connect: Box<dyn Fn(Rivals) -> Result<C, Failure> + Send + Sync>,
     idle: Idle,
     slot: Mutex<Slot<C>>,
-    /// Since [`KeptClaim::forget_loss`].
+    /// How the claim was lost since [`KeptClaim::forget_loss`].
     loss: Mutex<Option<Failure>>,
 }
 
 struct Slot<C> {
     held: Option<C>,
-    /// When the claim was last known to be held. `None`: it was never taken, or was given up.
+    /// Last instant at which the claim was known to be valid. `None`: it was never taken, or was given up.
     known: Option<Instant>,
     is_watched: bool,
 }

@@ -4,7 +4,7 @@
 
 use families::spatial::query::Query;
 
-/// Where the words suffice.
+/// Writes the query where the words that all engines share suffice.
 pub(super) fn text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::LargestCell => "SELECT id, ST_Area(g) FROM cell ORDER BY ST_Area(g) DESC, id LIMIT 1",

@@ -4,7 +4,7 @@ use load::error::{Failure, FailureKind};
 /// Begins the marker of étalon's own databases.
 pub(crate) const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
 
-/// In the marker of a database that was given empty.
+/// Words in the marker of a database that was given, not made.
 pub(crate) const GIVEN: &str = "; the database itself was given";
 
 pub(crate) const MARKER_TABLE: &str = "etalon_marker";

@@ -30,7 +30,7 @@ const OWN: [(&str, &str, [u64; 3]); 4] = [
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     New,
-    /// Of the previous run.
+    /// The file of the previous run is used.
     Used,
 }
 
@@ -59,7 +59,7 @@ fn run(
     run_once(system, stream, Length::Transactions(EACH))
 }
 
-/// Without warm-up.
+/// Runs once without warm-up.
 pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -> Result<RunRecord, Failure> {
     let schedule = Schedule {
         rounds: 1,
@@ -110,7 +110,7 @@ fn write(folder: &Path, name: &str, text: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// For every kind of load.
+/// Asserts that counts agree for every kind of load.
 pub(crate) fn counts_agree(system: &dyn System, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for protocol in protocols {

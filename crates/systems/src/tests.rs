@@ -79,7 +79,7 @@ fn system() -> Box<dyn System> {
     super::sim::Sim.open(&request).unwrap()
 }
 
-/// In the order of a run, as far as a server with wrong answers is asked.
+/// Texts in the order of a run, as far as a server with wrong answers is asked.
 fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };

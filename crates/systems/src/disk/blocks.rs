@@ -43,7 +43,7 @@ impl BlockLane {
         }
     }
 
-    /// With its data filled in.
+    /// Fills the operation's data in.
     fn prepare(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
         let bytes = self.block_bytes;
         match request {

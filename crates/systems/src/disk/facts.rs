@@ -48,7 +48,7 @@ fn exception(system: &str) -> Option<String> {
     (system == "macos").then(|| words.to_owned())
 }
 
-/// From the filesystem down to the disks, and the first one's sectors.
+/// Adds facts of the layers from the filesystem down to the disks, and of the first one's sectors.
 fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
     let nature = if matches!(place, DiskPlace::Volume { .. }) { Nature::Passing } else { Nature::Identity };
     let words = |kind: LayerKind| match kind {
@@ -68,7 +68,7 @@ fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
     facts.insert("device.physical_sector", sectors.physical.map(|bytes| bytes.to_string()), Nature::Identity);
 }
 
-/// If étalon made one.
+/// Adds facts of the volume, if étalon made one.
 fn volume(facts: &mut Facts, place: &DiskPlace) {
     let DiskPlace::Volume { volume, .. } = place else { return };
     let volume = lock(volume);

@@ -49,7 +49,7 @@ pub(super) struct Files {
     known: BTreeMap<PathBuf, DiskFile>,
     paths: Vec<(DataFile, PathBuf)>,
     current: Vec<PathBuf>,
-    /// Under the files.
+    /// Layers of devices under the files.
     layers: Option<Result<Vec<Layer>, String>>,
     /// Keep other étalons away.
     claims: BTreeMap<PathBuf, Claim>,
@@ -225,7 +225,7 @@ impl Files {
     }
 }
 
-/// Of all devices.
+/// Returns the temperature of the hottest device.
 fn warmest(layers: &[Layer]) -> Result<f64, String> {
     let mut reason = "there are no devices".to_owned();
     let mut warmest: Option<f64> = None;
@@ -240,7 +240,7 @@ fn warmest(layers: &[Layer]) -> Result<f64, String> {
     warmest.ok_or(reason)
 }
 
-/// On a made volume; it must exist if plans are bounded.
+/// Checks a file's path on a volume that étalon made; the path must exist if plans are bounded.
 fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
     match file.strip_prefix(volume) {
         Ok(name) => permits.name(&name.to_string_lossy()).map(|()| file.clone()),

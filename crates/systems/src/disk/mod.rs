@@ -78,7 +78,7 @@ struct DiskSystem {
     place: DiskPlace,
     settings: DiskSettings,
     consent: Consent,
-    /// For the files' paths.
+    /// Files' paths must be within these.
     permits: Permits,
     interrupt: Arc<AtomicBool>,
     /// How operations run, with missing features.

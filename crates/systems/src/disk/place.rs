@@ -165,7 +165,7 @@ impl DiskPlace {
 }
 
 impl Drop for DiskPlace {
-    /// By now other systems' files are gone from these folders, too.
+    /// Removes folders that were made. By now other systems' files are gone from these folders, too.
     fn drop(&mut self) {
         match self {
             DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } | DiskPlace::Volume { made, .. } => {
@@ -185,7 +185,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(missing)
 }
 
-/// Only empty ones.
+/// Removes the folders that are empty.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         if std::fs::remove_dir(folder).is_err() {

@@ -7,7 +7,7 @@ use model::Value;
 use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
-/// Of a system of blocks.
+/// Settings of a system of blocks.
 const NAMES: [&str; 3] = ["io", "polling", "batch"];
 const FORMS: [(&str, RingForm); 4] =
     [("auto", RingForm::Auto), ("ring", RingForm::Ring), ("blocking", RingForm::Blocking), ("null", RingForm::Null)];

@@ -287,7 +287,7 @@ fn statements_and_blocks_do_not_mix() {
     assert_eq!(refusal(system.prepare(&task.dataset)).kind, FailureKind::Unsupported);
 }
 
-/// With sectors of 4 KiB; removed when dropped.
+/// A loop device with sectors of 4 KiB; removed when dropped.
 struct Loop {
     device: String,
 }

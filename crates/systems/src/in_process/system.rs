@@ -45,7 +45,7 @@ pub trait Library: Send + Sync + 'static {
     /// What a commit promises by the settings among the facts.
     fn durability(facts: &Facts) -> Durability;
 
-    /// After a data set was loaded, such as to have statistics of it.
+    /// Is called when a data set was loaded, such as to gather statistics.
     fn loaded(_connection: &mut Self::Connection) -> Result<(), Failure> {
         Ok(())
     }

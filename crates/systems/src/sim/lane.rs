@@ -21,7 +21,7 @@ pub struct Model {
     /// Standard deviation of the logarithm of a run's speed.
     pub noise: f64,
     pub drift: f64,
-    /// Within the run.
+    /// Time of the stall, within the run.
     pub stall_at_ms: u64,
     pub stall_ms: u64,
     pub connect_us: f64,
@@ -82,7 +82,7 @@ pub struct SimLane<Op> {
     pace: f64,
     clock: VirtualClock,
     rng: Rng,
-    /// By server.
+    /// Time at which each server is free.
     free_ns: BinaryHeap<Reverse<u64>>,
     /// Instant, client, failure.
     ends: BinaryHeap<Reverse<(u64, usize, bool)>>,
@@ -118,7 +118,7 @@ impl<Op> SimLane<Op> {
         }
     }
 
-    /// After `wait_us` without a server; at once for 0.
+    /// Ends after `wait_us` without a server; at once for 0.
     fn end_after(&mut self, client: usize, wait_us: f64) -> Option<OpOutcome> {
         let wait_ns = (wait_us * 1e3) as u64;
         if wait_ns == 0 {

@@ -38,7 +38,7 @@ pub(super) enum Cipher {
 }
 
 impl Cipher {
-    /// For a database that étalon makes, if the build supports it.
+    /// Draws a key for a database that étalon makes, if the build supports it.
     pub(super) fn drawn(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
         let tried = format!("open the database `{}`", request.system.url);
         refuse_plain_build(&tried)?;

@@ -66,7 +66,7 @@ pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(Some(judge))
 }
 
-/// For étalon's own statement; no statement of a plan may follow on this connection.
+/// Lets étalon's own statement through; no statement of a plan may follow on this connection.
 pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }

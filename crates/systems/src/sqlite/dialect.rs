@@ -31,7 +31,7 @@ impl Dialect for SqliteDialect {
         Cow::Borrowed(sql.strip_suffix(" FOR UPDATE").unwrap_or(sql))
     }
 
-    /// With the primary key: only so is one column the row's address.
+    /// Writes the primary key into the table's definition: only so is one column the row's address.
     fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns

@@ -111,7 +111,7 @@ pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
     is_told.then(|| first_fit(durability::TABLE, setting).tier)
 }
 
-/// As SQLite prints it.
+/// Reads a pragma as SQLite prints it.
 pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
     let text = |value: ValueRef<'_>| match value {
         ValueRef::Integer(n) => n.to_string(),
@@ -140,7 +140,7 @@ fn words(pragma: &str, value: &str) -> String {
         .map_or(value.to_owned(), |w| (*w).to_owned())
 }
 
-/// By the plan's pragmas; the others are as this build of SQLite has them.
+/// Finds the tier that the plan's pragmas promise; the others are as this build of SQLite has them.
 pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("journal_mode", "delete"),

@@ -20,7 +20,7 @@ pub struct SqliteLane<'c> {
     connections: &'c [Connection],
     messages: Vec<Message<'c>>,
     per_client: usize,
-    /// Where they are prepared each time.
+    /// Texts that are prepared each time.
     texts: Vec<String>,
     protocol: Protocol,
     /// Per client, of its last operation.

@@ -41,7 +41,7 @@ use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use load::worker::{self, LoadCounts, WorkerContext};
 
-/// In the header of étalon's databases: "étal" in Latin-1.
+/// Number in the header of étalon's databases: "étal" in Latin-1.
 const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
 
 /// Default of `busy_timeout`.
@@ -162,7 +162,7 @@ struct SqliteSystem {
 }
 
 impl SqliteSystem {
-    /// With the plan's pragmas, each read back.
+    /// Connects with the plan's pragmas, and reads each back.
     fn connect(&self) -> Result<Connection, Failure> {
         self.file.make_folder()?;
         let path = self.file.path();
@@ -193,7 +193,7 @@ impl SqliteSystem {
         Ok(connection)
     }
 
-    /// With bounds, links in the path were resolved, and no new ones may appear.
+    /// Flags that refuse links where plans are bounded: links in the path were resolved, and no new ones may appear.
     fn links(&self) -> OpenFlags {
         if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
     }

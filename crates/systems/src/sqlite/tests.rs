@@ -206,7 +206,7 @@ fn an_empty_file_of_a_killed_étalon_is_made_anew_and_no_other() {
     }
 }
 
-/// To nothing, to an empty file, and even to a database of étalon's.
+/// Links to nothing, to an empty file, and even to a database of étalon's.
 #[cfg(unix)]
 #[test]
 fn a_link_is_refused_and_left_alone() {

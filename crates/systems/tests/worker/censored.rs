@@ -13,7 +13,7 @@ use systems::sim::lane::{Model, SimLane};
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// On a simulated server.
+/// Records a run on a simulated server.
 pub fn record(model: Model, script: &str, load: &Load) -> RunRecord {
     let clock = VirtualClock::default();
     record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)

@@ -122,7 +122,7 @@ fn drive(program: &Program, class: ErrorClass, failures: u32) -> (LoadCounts, Ve
     (counts, seen)
 }
 
-/// With the longest response.
+/// Drives as [`drive`] does, and returns the longest response, too.
 fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (LoadCounts, Vec<Vec<Datum>>, u64) {
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
