@@ -126,7 +126,9 @@ mod tests {
     #[test]
     fn a_promise_is_worth_what_keeps_it() {
         use DurabilityTier::{Delayed, Durable, Memory, Unsafe};
-        let promised = |tier| Durability { tier, because: "x=y".to_owned(), except: Some("now and then".to_owned()) };
+        fn promised(tier: DurabilityTier) -> Durability {
+            Durability { tier, because: "x=y".to_owned(), except: Some("now and then".to_owned()) }
+        }
         assert_eq!(Keeping::Disk.durability(promised(Durable)), promised(Durable));
         let dropped = Keeping::Nothing("it is mounted with `nobarrier`".to_owned());
         for (promise, rest) in [(Durable, Unsafe), (Delayed, Unsafe), (Memory, Memory)] {
@@ -139,7 +141,9 @@ mod tests {
 
     #[test]
     fn the_weakest_place_of_the_data_counts() {
-        let dropped = || Keeping::Nothing("it is mounted with `nobarrier`".to_owned());
+        fn dropped() -> Keeping {
+            Keeping::Nothing("it is mounted with `nobarrier`".to_owned())
+        }
         assert_eq!(Keeping::Disk.or_weaker(Keeping::Disk), Keeping::Disk);
         assert_eq!(Keeping::Disk.or_weaker(dropped()), dropped());
         assert_eq!(dropped().or_weaker(Keeping::Disk), dropped());

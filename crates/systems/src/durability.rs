@@ -23,13 +23,10 @@ impl DurabilityRule {
     fn fits(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
         self.when.iter().all(|(name, is)| {
             let value = setting(name);
-            let among = |values: &[&str]| {
-                values.iter().any(|known| value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(known)))
-            };
-            match is {
-                Is::OneOf(values) => among(values),
-                Is::NoneOf(values) => !among(values),
-            }
+            let (Is::OneOf(values) | Is::NoneOf(values)) = is;
+            let is_among =
+                values.iter().any(|known| value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(known)));
+            is_among == matches!(is, Is::OneOf(_))
         })
     }
 
@@ -51,15 +48,13 @@ pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Opti
 
 /// Finds a plan's tier by its settings; `defaults` holds those that it does not set.
 pub(crate) fn planned(table: &[DurabilityRule], defaults: &[(&str, &str)], system: &SystemPlan) -> DurabilityTier {
-    let written = |name: &str| {
-        let (_, value) = system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(match value {
-            Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
-            other => other.to_string(),
-        })
-    };
-    let default = |name: &str| defaults.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-    first_fit(table, |name| written(name).or_else(|| default(name))).tier
+    let fit =
+        first_fit(table, |name| match system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            Some((_, Value::Bool(is_on))) => Some(if *is_on { "on" } else { "off" }.to_owned()),
+            Some((_, value)) => Some(value.to_string()),
+            None => defaults.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+        });
+    fit.tier
 }
 
 pub(crate) fn listed(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {
@@ -84,14 +79,14 @@ pub(crate) mod tests {
                 Is::OneOf(values) => values,
                 Is::NoneOf(_) => &["something-else"],
             };
-            let with = |value: &&'static str| {
-                let add = move |mut settings: DurabilitySettings| {
+            let mut longer = Vec::new();
+            for value in values {
+                for mut settings in all.clone() {
                     settings.insert(name, value);
-                    settings
-                };
-                all.clone().into_iter().map(add).collect::<Vec<DurabilitySettings>>()
-            };
-            all = values.iter().flat_map(with).collect();
+                    longer.push(settings);
+                }
+            }
+            all = longer;
         }
         all
     }
@@ -99,12 +94,13 @@ pub(crate) mod tests {
     fn shown(table: &[DurabilityRule]) -> String {
         let mut text = String::from("| settings | a commit is | because, or except that |\n|---|---|---|\n");
         for rule in table {
-            let value = |values: &[&str]| values.iter().map(|v| format!("`{v}`")).collect::<Vec<_>>().join(", ");
-            let one = |(name, is): &(&str, Is)| match is {
-                Is::OneOf(values) => format!("`{name}` = {}", value(values)),
-                Is::NoneOf(values) => format!("`{name}` is not {}", value(values)),
-            };
-            let when: Vec<String> = rule.when.iter().map(one).collect();
+            let when = rule.when.iter().map(|(name, is)| {
+                let (Is::OneOf(values) | Is::NoneOf(values)) = is;
+                let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+                let relation = if matches!(is, Is::OneOf(_)) { "=" } else { "is not" };
+                format!("`{name}` {relation} {}", values.join(", "))
+            });
+            let when: Vec<String> = when.collect();
             let when = if when.is_empty() { "all others".to_owned() } else { when.join("; ") };
             writeln!(text, "| {when} | {} | {} |", rule.tier, if rule.why.is_empty() { "–" } else { rule.why })
                 .unwrap();
@@ -122,8 +118,8 @@ pub(crate) mod tests {
         for rule in table {
             for settings in combinations(rule) {
                 let best = best.iter().copied().collect::<DurabilitySettings>();
-                let setting = |name: &str| settings.get(name).or(best.get(name)).map(|value| (*value).to_owned());
-                let found = first_fit(table, setting);
+                let found =
+                    first_fit(table, |name| settings.get(name).or(best.get(name)).map(|value| (*value).to_owned()));
                 assert!(std::ptr::eq(found, rule), "{settings:?} come to {found:?}, not to {rule:?}");
             }
         }

@@ -170,14 +170,15 @@ impl EmbeddedFile {
             self.make_empty(&self.path)?;
         }
         // It must be on the device before the run, or its write-back would be part of what is measured.
-        let stop = || self.interrupt.load(Ordering::Relaxed);
-        host::copy::file(&self.pristine, &self.path, blocks, &stop).map(drop).map_err(|error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Failure::new(FailureKind::DiskFull, "copy the loaded database for the run", error)
-                    .hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
-            }
-            _ => Failure::new(FailureKind::Other, "copy the loaded database for the run", error),
-        })
+        host::copy::file(&self.pristine, &self.path, blocks, &|| self.interrupt.load(Ordering::Relaxed))
+            .map(drop)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Failure::new(FailureKind::DiskFull, "copy the loaded database for the run", error)
+                        .hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
+                }
+                _ => Failure::new(FailureKind::Other, "copy the loaded database for the run", error),
+            })
     }
 
     /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
@@ -296,8 +297,7 @@ impl EmbeddedFile {
             self.refuse_foreign(left_empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
-                let is_own = |there: &[u8]| there.starts_with(MARKER.as_bytes());
-                put(&marker, MARKER.as_bytes(), Replacing::Own(&is_own))
+                put(&marker, MARKER.as_bytes(), Replacing::Own(&|there| there.starts_with(MARKER.as_bytes())))
                     .map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
             }
         }
@@ -469,44 +469,46 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
 
 /// Refuses a file that étalon did not make, and what the engine left beside one: it may be all that is left of a transaction.
 fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<(), Failure> {
-    let tried = || format!("use the database file {}", path.display());
-    let refused = |cause: String| {
-        Err(Failure::new(FailureKind::NotOurs, tried(), cause)
-            .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
-    };
+    let tried = format!("use the database file {}", path.display());
+    match foreign_reason(path, shape, is_left_empty) {
+        Ok(None) => Ok(()),
+        Ok(Some(cause)) => Err(Failure::new(FailureKind::NotOurs, tried, cause)
+            .hint("name a file that does not exist yet; étalon makes it, and removes it at the end")),
+        Err(error) => Err(Failure::io(tried, &error)),
+    }
+}
+
+fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Result<Option<String>> {
     let marker = companion(path, MARKER_SUFFIX);
     if matches!(shape.marker, OwnershipMark::Beside)
         && fs::symlink_metadata(&marker).is_ok()
         && !is_ours(path, &[], shape)
     {
-        return refused(format!("{} is there already, and étalon did not make it", marker.display()));
+        return Ok(Some(format!("{} is there already, and étalon did not make it", marker.display())));
     }
     match fs::symlink_metadata(path) {
         // A link leads to what is somebody's, and étalon makes none.
-        Ok(found) if found.is_symlink() => return refused("it is a symbolic link".to_owned()),
-        Ok(found) if !found.is_file() => return refused("it is not a file".to_owned()),
+        Ok(found) if found.is_symlink() => return Ok(Some("it is a symbolic link".to_owned())),
+        Ok(found) if !found.is_file() => return Ok(Some("it is not a file".to_owned())),
         Ok(found) => {
-            let bytes = read_header(path).map_err(|error| Failure::io(tried(), &error))?;
-            if is_ours(path, &bytes, shape) {
-                return Ok(());
+            if is_ours(path, &read_header(path)?, shape) {
+                return Ok(None);
             }
             if found.len() > 0 || !is_left_empty {
-                return refused("it exists already, and étalon did not make it".to_owned());
+                return Ok(Some("it exists already, and étalon did not make it".to_owned()));
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if is_ours(path, &[], shape) {
-                return Ok(());
+                return Ok(None);
             }
         }
-        Err(error) => return Err(Failure::io(tried(), &error)),
+        Err(error) => return Err(error),
     }
     // Étalon marks a database before the engine puts anything beside it.
     let mut companions = shape.companions.iter().map(|suffix| companion(path, suffix));
-    match companions.find(|file| fs::symlink_metadata(file).is_ok()) {
-        Some(file) => refused(format!("{} is there already, and belongs to no database of étalon's", file.display())),
-        None => Ok(()),
-    }
+    let found = companions.find(|file| fs::symlink_metadata(file).is_ok());
+    Ok(found.map(|file| format!("{} is there already, and belongs to no database of étalon's", file.display())))
 }
 
 fn is_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {

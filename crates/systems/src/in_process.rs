@@ -83,7 +83,7 @@ pub fn build(connection: &mut impl Connection, data: &Dataset, dialect: &dyn Dia
     execute(connection, &dialect.statement("begin"))?;
     let connection = RefCell::new(connection);
     let statement = |sql: &str| execute(&mut **connection.borrow_mut(), sql);
-    let fill = |table: &Table| {
+    embedded::load(data, dialect, statement, |table| {
         insert(&mut **connection.borrow_mut(), table, dialect)
             .map_err(|error| failure(format!("fill the table {}", table.name), &error))?;
         if table.primary_key.is_empty() {
@@ -91,8 +91,7 @@ pub fn build(connection: &mut impl Connection, data: &Dataset, dialect: &dyn Dia
         }
         let (name, key) = (dialect.table_name(&table.name), table.primary_key.join(", "));
         statement(&format!("CREATE UNIQUE INDEX {}_key ON {name} ({key})", table.name))
-    };
-    embedded::load(data, dialect, statement, fill)?;
+    })?;
     statement(&dialect.statement("commit"))
 }
 
@@ -136,12 +135,18 @@ pub struct Client<C: Connection> {
 
 impl<C: Connection> Client<C> {
     fn new(mut connection: C, prepared: &[Vec<MessagePart>]) -> Result<Client<C>, Failure> {
-        let mut prepare = |part: &MessagePart| {
-            let prepared = connection.prepare(&part.sql);
-            prepared.map_err(|error| failure(format!("prepare `{}`", part.sql), &error))
-        };
-        let of_message = |message: &Vec<MessagePart>| message.iter().map(&mut prepare).collect();
-        let prepared = prepared.iter().map(of_message).collect::<Result<_, Failure>>()?;
+        let prepared = prepared
+            .iter()
+            .map(|message| {
+                message
+                    .iter()
+                    .map(|part| {
+                        let prepared = connection.prepare(&part.sql);
+                        prepared.map_err(|error| failure(format!("prepare `{}`", part.sql), &error))
+                    })
+                    .collect()
+            })
+            .collect::<Result<_, Failure>>()?;
         Ok(Client { connection, prepared, kept: Vec::new(), is_open: false })
     }
 

@@ -41,10 +41,9 @@ fn run(
     protocol: &str,
     more: &[(&str, Value)],
 ) -> Result<RunRecord, Failure> {
-    let text = |text: &str| Value::Text(text.to_owned());
     let mut point = Point::from([
-        ("script".to_owned(), text(script)),
-        ("protocol".to_owned(), text(protocol)),
+        ("script".to_owned(), Value::Text(script.to_owned())),
+        ("protocol".to_owned(), Value::Text(protocol.to_owned())),
         ("clients".to_owned(), Value::Int(CLIENTS as i64)),
         ("scale".to_owned(), Value::Int(1)),
         ("rate".to_owned(), Value::Float(0.0)),

@@ -51,16 +51,18 @@ fn exception(system: &str) -> Option<String> {
 /// Adds facts of the layers from the filesystem down to the disks, and of the first one's sectors.
 fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
     let nature = if matches!(place, DiskPlace::Volume { .. }) { Nature::Passing } else { Nature::Identity };
-    let words = |kind: LayerKind| match kind {
-        LayerKind::Disk => "disk",
-        LayerKind::Partition => "partition",
-        LayerKind::Loop => "loop",
-        LayerKind::Composed => "composed",
-    };
     let layers = host::disk::layers_of(folder).map_err(|error| error.to_string());
     let shown = layers.map(|layers| {
-        let each: Vec<String> = layers.iter().map(|layer| format!("{} ({})", layer.name, words(layer.kind))).collect();
-        each.join(" on ")
+        let each = layers.iter().map(|layer| {
+            let kind = match layer.kind {
+                LayerKind::Disk => "disk",
+                LayerKind::Partition => "partition",
+                LayerKind::Loop => "loop",
+                LayerKind::Composed => "composed",
+            };
+            format!("{} ({kind})", layer.name)
+        });
+        each.collect::<Vec<_>>().join(" on ")
     });
     facts.insert("device.layers", shown, nature);
     let sectors = host::disk::sectors_under(folder);

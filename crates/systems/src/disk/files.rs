@@ -58,12 +58,14 @@ pub(super) struct Files {
 impl Files {
     /// Makes missing files, verifies new ones, and drops them from the page cache.
     pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
-        let permitted = |file: &DataFile| match making.place {
-            // A made volume is not in its image's folder.
-            DiskPlace::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
-            _ => making.permits.path(&path_of(file, making.place)),
-        };
-        let paths: Vec<PathBuf> = wanted.iter().map(permitted).collect::<Result<_, _>>()?;
+        let paths: Vec<PathBuf> = wanted
+            .iter()
+            .map(|file| match making.place {
+                // A made volume is not in its image's folder.
+                DiskPlace::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
+                _ => making.permits.path(&path_of(file, making.place)),
+            })
+            .collect::<Result<_, _>>()?;
         if let Err(failure) = self.prepare_all(wanted, &paths, making) {
             // Unused files need not be claimed.
             self.claims.retain(|path, _| self.known.contains_key(path));
@@ -109,11 +111,10 @@ impl Files {
     }
 
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
-        let is_another = |known: &DiskFile| {
+        let is_to_be_made_anew = self.known.get(path).is_some_and(|known| {
             let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
             known.whose == Whose::Ours && (has_other_size || known.layout != file.layout)
-        };
-        let is_to_be_made_anew = self.known.get(path).is_some_and(is_another);
+        });
         if is_to_be_made_anew {
             self.known.remove(path);
         } else if let Some(known) = self.known.get(path) {
@@ -153,12 +154,12 @@ impl Files {
             .iter()
             .zip(paths)
             .filter(|(file, path)| !self.known.contains_key(*path) && is_to_be_made(file, path));
-        // A fragmented file takes its size twice while it is made.
-        let bytes_of = |file: &DataFile| match file.layout {
+        let needed = to_make.map(|(file, _)| match file.layout {
             FileLayout::Fresh => size_to_make(file),
+            // It takes its size twice while it is made.
             FileLayout::Fragmented { .. } => 2 * size_to_make(file),
-        };
-        let needed: u64 = to_make.map(|(file, _)| bytes_of(file)).sum();
+        });
+        let needed: u64 = needed.sum();
         let folder = making.place.folder();
         let tried = format!("make files of {} in {}", mib(needed), folder.display());
         let free = host::disk::free_bytes(&folder).map_err(|error| failed(&tried, error))?;
@@ -172,12 +173,13 @@ impl Files {
     }
 
     pub(super) fn of(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
-        let find = |file: &DataFile| {
-            let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
-            self.known.get(path).cloned()
-        };
-        let missing = || Failure::new(FailureKind::Other, "work on the files", "they have not been prepared");
-        wanted.iter().map(|file| find(file).ok_or_else(missing)).collect()
+        let files: Option<Vec<DiskFile>> = wanted.iter().map(|file| self.find(file)).collect();
+        files.ok_or_else(|| Failure::new(FailureKind::Other, "work on the files", "they have not been prepared"))
+    }
+
+    fn find(&self, file: &DataFile) -> Option<DiskFile> {
+        let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
+        self.known.get(path).cloned()
     }
 
     pub(super) fn sync(&self) -> Result<(), Failure> {

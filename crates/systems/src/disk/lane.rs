@@ -49,30 +49,37 @@ pub(super) fn drive(
 fn open(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
-    let explain = |error: OpenError| match &error {
-        OpenError::Unsupported(_) => Failure::new(FailureKind::Unsupported, &tried, error).hint(
-            "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
-             cache; nothing is rounded up",
-        ),
-        OpenError::Host(cause) => Failure::new(cause.kind().into(), &tried, error),
-    };
-    let opened = BlockFile::open(&file.path, access, load.cache).map_err(explain)?;
-    opened.demand(u64::from(load.block_bytes), load.offset_bytes).map_err(explain)?;
+    let opened = BlockFile::open(&file.path, access, load.cache).map_err(|error| explain(&tried, error))?;
+    opened.demand(u64::from(load.block_bytes), load.offset_bytes).map_err(|error| explain(&tried, error))?;
     Ok(opened)
 }
 
+fn explain(tried: &str, error: OpenError) -> Failure {
+    match &error {
+        OpenError::Unsupported(_) => Failure::new(FailureKind::Unsupported, tried, error).hint(
+            "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
+             cache; nothing is rounded up",
+        ),
+        OpenError::Host(cause) => Failure::new(cause.kind().into(), tried, error),
+    }
+}
+
 fn bind(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
-    let refused = |cause: String| {
-        Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
-            .hint("leave `affinity` out, or name processors that this process may use")
-    };
-    let in_turn = |cores: &[usize]| cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect();
     let cores: Vec<usize> = match &load.affinity {
         ThreadAffinity::Free => Vec::new(),
-        ThreadAffinity::Spread => in_turn(&affinity::allowed_cores().map_err(refused)?),
-        ThreadAffinity::InTurn(cores) => in_turn(cores),
+        ThreadAffinity::Spread => in_turn(&affinity::allowed_cores().map_err(not_bound)?, thread),
+        ThreadAffinity::InTurn(cores) => in_turn(cores, thread),
         ThreadAffinity::Among(cores) => cores.clone(),
         ThreadAffinity::ByPool(pools) => pools.get(load.pool(thread) as usize).cloned().unwrap_or_default(),
     };
-    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(refused) }
+    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(not_bound) }
+}
+
+fn in_turn(cores: &[usize], thread: u32) -> Vec<usize> {
+    cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect()
+}
+
+fn not_bound(cause: String) -> Failure {
+    Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
+        .hint("leave `affinity` out, or name processors that this process may use")
 }

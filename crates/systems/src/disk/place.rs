@@ -91,12 +91,13 @@ impl DiskPlace {
     }
 
     fn claim(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
-        let same = |named: &&PathBuf| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok();
-        let consent = forfeited.iter().find(same).or(forfeited.first());
+        let named =
+            forfeited.iter().find(|named| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok());
+        let consent = named.or(forfeited.first());
         let claimed = RawDevice::claim(path, consent.map(PathBuf::as_path));
         let device = claimed.map_err(|error| {
             let failure = Failure { kind: FailureKind::NotOurs, ..failed("use the device", error) };
-            match forfeited.iter().find(same) {
+            match named {
                 Some(_) => failure,
                 None => failure.hint(format!(
                     "everything on it is lost: say so with `--i-will-lose-the-data-on {}`, if nothing uses it",
@@ -122,10 +123,9 @@ impl DiskPlace {
             cluster_bytes: volume.cluster_bytes,
         };
         let interrupt = &request.interrupt;
-        let go_on = &mut |_| {
+        let result = MadeVolume::make(&spec, request.scratch_base.as_deref(), &mut |_| {
             if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let result = MadeVolume::make(&spec, request.scratch_base.as_deref(), go_on);
+        });
         let made_volume = result.map_err(|error| {
             remove_folders(&made);
             let failure = failed(&tried, error);

@@ -50,9 +50,13 @@ impl DiskSettings {
 }
 
 fn word<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
-    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    let found = words.iter().find(|(word, _)| value.as_text() == Some(word)).map(|(_, meaning)| *meaning);
-    found.ok_or_else(|| refuse(name, value, format!("it is one of {}", known())))
+    match words.iter().find(|(word, _)| value.as_text() == Some(word)) {
+        Some((_, meaning)) => Ok(*meaning),
+        None => {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            Err(refuse(name, value, format!("it is one of {}", known.join(", "))))
+        }
+    }
 }
 
 fn refuse(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {

@@ -114,8 +114,7 @@ fn a_run_has_rates_latencies_costs_and_the_devices_account() {
     let folder = folder();
     let system = open(&folder.path().join("made/inside"));
     let read = task(&[("threads", Value::Int(2)), ("depth", Value::Int(4))]);
-    let is_timed = |record: &RunRecord| matches!(reading(record, "submission_p50"), Reading::Value(_));
-    let record = until(&system, &read, is_timed);
+    let record = until(&system, &read, |record| matches!(reading(record, "submission_p50"), Reading::Value(_)));
     assert_eq!(record.state, RunState::Measured);
     let iops = value(&record, "iops");
     assert!(iops > 0.0 && (value(&record, "bandwidth") - iops * 8192.0 / 1_048_576.0).abs() < 1e-6);
@@ -158,8 +157,7 @@ fn what_a_cache_serves_carries_no_verdict() {
     }
     // 64 blocks over and over: nearly all from the page cache.
     let read = task(&[("cache", text("all")), ("size_mb", Value::Int(1))]);
-    let is_marked = |record: &RunRecord| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache);
-    let record = until(&system, &read, is_marked);
+    let record = until(&system, &read, |record| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache));
     let mark = record.marks.iter().find(|mark| mark.kind == MarkKind::ServedByCache).unwrap();
     assert!(mark.kind.voids_verdict() && mark.detail.contains("a cache answered"), "{}", mark.detail);
     system.drop_all().unwrap();

@@ -86,14 +86,15 @@ impl<L: Library> LibrarySystem<L> {
         self.file.make_folder()?;
         let mut connection = L::open(self.file.path(), self.file.tables())?;
         for (name, value) in &self.settings {
-            let refused = |cause| Err(Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause));
+            let tried = format!("set `{name}` to `{value}`");
             if !L::SETTINGS.contains(&name.as_str()) {
-                return refused(format!("{} has no such setting here; it has {}", L::PRODUCT, L::SETTINGS.join(", ")));
+                let cause = format!("{} has no such setting here; it has {}", L::PRODUCT, L::SETTINGS.join(", "));
+                return Err(Failure::new(FailureKind::Plan, tried, cause));
             }
             L::set(&mut connection, name, value)?;
             let read = L::setting(&mut connection, name)?;
             if read != value.to_string() {
-                return refused(format!("it was left at `{read}`"));
+                return Err(Failure::new(FailureKind::Plan, tried, format!("it was left at `{read}`")));
             }
         }
         Ok(connection)

@@ -2,7 +2,7 @@
 
 use super::connect::Endpoint;
 use crate::mysql::lane::{AskError, Client};
-use crate::server::dialogue::{Aside, ServerWait, Waiting};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
 use crate::server::refusal::Explain as _;
 use crate::server::system::Purpose;
 
@@ -28,21 +28,16 @@ impl OtherSession {
 
 impl Aside for OtherSession {
     fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
-        let no_answer = |why: String| {
-            format!(
-                "a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?"
-            )
-        };
         let mut client = self.connect(waiting).map_err(no_answer)?;
         let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
         let row_lock = client.one(&format!("{ROW_LOCK}{}", self.session)).unwrap_or_default();
         client.close();
-        let text = |place: usize| rows.first().and_then(|row| row.get(place).cloned().flatten()).unwrap_or_default();
-        if rows.is_empty() {
+        let Some(row) = rows.into_iter().next() else {
             let what = "the server has no such session: it has ended, or a proxy stands before the server".to_owned();
             return Ok(ServerWait { what, is_work: false });
-        }
-        Ok(said(&text(0), &text(1), row_lock == "1"))
+        };
+        let [command, state] = columns(row);
+        Ok(said(&command, &state, row_lock == "1"))
     }
 
     fn end(&self, waiting: Waiting) {
@@ -52,6 +47,10 @@ impl Aside for OtherSession {
             client.close();
         }
     }
+}
+
+fn no_answer(why: String) -> String {
+    format!("a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?")
 }
 
 /// <https://dev.mysql.com/doc/refman/8.4/en/general-thread-states.html>

@@ -19,6 +19,7 @@ use families::backup::tool::{self, ToolCall};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
 use model::catalog::is_of_release;
+use model::plan::PrivateServer;
 
 /// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
@@ -49,19 +50,21 @@ enum Programs {
 pub(super) fn lacking(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let server = system.server.as_ref();
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
-    let release = || {
-        let (folder, asked) = server.map(|server| (server.bin_dir.as_deref(), server.version.as_deref()))?;
-        programs::Programs::find(product, folder, asked).ok()?.release()
-    };
-    let files = || Programs::files(&folders, release().as_deref()).err();
-    let dump = || Programs::dump(product, &folders).err();
     match method {
-        native if native == BackupMethod::NATIVE.0 && product == Product::MariaDb => files().and_then(|_| dump()),
-        native if native == BackupMethod::NATIVE.0 => dump(),
-        own if own == FILES.0 => files(),
-        own if own == DUMP.0 || own == MYSQL_DUMP.0 => dump(),
+        native if native == BackupMethod::NATIVE.0 && product == Product::MariaDb => {
+            missing_for_files(product, server, &folders).and_then(|_| Programs::dump(product, &folders).err())
+        }
+        own if own == FILES.0 => missing_for_files(product, server, &folders),
+        own if [BackupMethod::NATIVE.0, DUMP.0, MYSQL_DUMP.0].contains(&own) => Programs::dump(product, &folders).err(),
         _ => None,
     }
+}
+
+fn missing_for_files(product: Product, server: Option<&PrivateServer>, folders: &[PathBuf]) -> Option<Failure> {
+    let programs =
+        server.map(|server| programs::Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref()));
+    let release = programs.and_then(|programs| programs.ok()?.release());
+    Programs::files(folders, release.as_deref()).err()
 }
 
 impl Programs {
@@ -85,15 +88,18 @@ impl Programs {
     }
 
     fn dump(product: Product, folders: &[PathBuf]) -> Result<Programs, Failure> {
-        let find = |mut names: [&str; 2]| {
-            if product == Product::MySql {
-                names.reverse();
-            }
-            tool::find(names[0], folders, DUMP_HINT)
-                .or_else(|missing| tool::find(names[1], folders, DUMP_HINT).map_err(|_| missing))
-        };
-        Ok(Programs::Dump { dump: find([DUMP.0, MYSQL_DUMP.0])?, client: find(["mariadb", "mysql"])? })
+        let dump = find_either(product, [DUMP.0, MYSQL_DUMP.0], folders)?;
+        Ok(Programs::Dump { dump, client: find_either(product, ["mariadb", "mysql"], folders)? })
     }
+}
+
+/// Finds a program by its name at MariaDB or its name at MySQL, the product's own first.
+fn find_either(product: Product, mut names: [&str; 2], folders: &[PathBuf]) -> Result<PathBuf, Failure> {
+    if product == Product::MySql {
+        names.reverse();
+    }
+    tool::find(names[0], folders, DUMP_HINT)
+        .or_else(|missing| tool::find(names[1], folders, DUMP_HINT).map_err(|_| missing))
 }
 
 /// `10.11` of `10.11.19`.

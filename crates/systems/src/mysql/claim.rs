@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::connect::Endpoint;
 use crate::kept::{Rivals, wait_for_release};
 use crate::mysql::lane::{AskError, Client, Spoken};
-use crate::server::refusal::{Explain as _, failure};
+use crate::server::refusal::{Explain as _, failing_to};
 use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
@@ -85,23 +85,24 @@ impl system::Claim for Claim {
 
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
-        let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
-        let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id };
+        let server = client.one(IDENTITY).map_err(failing_to(&tried))?;
+        let claim = Claim { server, session: client.protocol.session.thread_id };
         wait_for_release(rivals, endpoint.waiting(), || {
-            if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
+            if client.one(&format!("SELECT GET_LOCK('{LOCK}', 0)")).map_err(failing_to(&tried))? == "1" {
                 own().push((claim.server.clone(), claim.session));
                 return Ok(ControlFlow::Break(()));
             }
-            let holder = ask(client, &format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
+            let holder = client.one(&format!("SELECT IS_USED_LOCK('{LOCK}')")).map_err(failing_to(&tried))?;
             if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
                 return Ok(ControlFlow::Break(()));
             }
-            if claim.is_own_remnant(&holder) && ask(client, &silent(&holder))? != "0" {
-                client.execute(&format!("KILL CONNECTION {holder}")).map_err(|error| failure(tried.clone(), &error))?;
+            if claim.is_own_remnant(&holder) && client.one(&silent(&holder)).map_err(failing_to(&tried))? != "0" {
+                client.execute(&format!("KILL CONNECTION {holder}")).map_err(failing_to(&tried))?;
             }
             // Without the privilege PROCESS a user sees his own sessions.
             let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";
-            let who = ask(client, &format!("{who}{}", holder.parse().unwrap_or(0_u64)))?;
+            let who = format!("{who}{}", holder.parse().unwrap_or(0_u64));
+            let who = client.one(&who).map_err(failing_to(&tried))?;
             let cause = format!("another étalon is using it, in session {holder}{who}");
             let hint = format!(
                 "wait until it has ended or use another server; if it is a remnant, `KILL CONNECTION {holder}`"

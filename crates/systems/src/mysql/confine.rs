@@ -347,16 +347,17 @@ fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     if counters::has_privilege(client, EVERYWHERE)? {
         return Ok(true);
     }
-    let of = |view: &str| {
-        format!(
-            "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
-             'mysql' LIKE table_schema)",
-            counters::GRANTEE
-        )
-    };
-    let sql = format!("SELECT {} + {}", of("schema_privileges"), of("table_privileges"));
+    let sql = format!("SELECT {} + {}", count_in("schema_privileges"), count_in("table_privileges"));
     let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
     Ok(count != "0")
+}
+
+fn count_in(view: &str) -> String {
+    format!(
+        "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
+         'mysql' LIKE table_schema)",
+        counters::GRANTEE
+    )
 }
 
 fn has_roles(client: &mut Client) -> bool {

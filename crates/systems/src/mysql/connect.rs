@@ -85,10 +85,9 @@ impl Endpoint {
     }
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
-        let go_on = || self.waiting.go_on();
         match &self.address.place {
-            Place::Socket(path) => Socket::connect_unix(path, timeout, &go_on),
-            Place::Tcp { host, port } => Socket::connect_tcp(host, *port, timeout, VIGILANCE, &go_on),
+            Place::Socket(path) => Socket::connect_unix(path, timeout, &|| self.waiting.go_on()),
+            Place::Tcp { host, port } => Socket::connect_tcp(host, *port, timeout, VIGILANCE, &|| self.waiting.go_on()),
         }
     }
 

@@ -13,7 +13,7 @@ use super::programs::Product;
 use super::session::{pairs, variables};
 use crate::mysql::lane::{AskError, Client};
 use crate::server::counted::{Counting, CountsQuery};
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::url::Address as _;
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -186,15 +186,14 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
 /// Writes dirty pages.
 pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
     let tried = "write what the server still holds in memory";
-    let run = |client: &mut Client, sql: &str| client.execute(sql).map_err(|error| failure(tried, &error));
     match checkpoint {
-        Checkpoint::Sharp => run(client, SHARP),
+        Checkpoint::Sharp => client.execute(SHARP).map_err(failing_to(tried)),
         Checkpoint::Tables => {
             let tables = format!(
                 "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND engine = 'InnoDB' AND \
                  table_type = 'BASE TABLE'"
             );
-            let rows = client.rows(&tables).map_err(|error| failure(tried, &error))?;
+            let rows = client.rows(&tables).map_err(failing_to(tried))?;
             let names: Vec<String> = rows
                 .into_iter()
                 .filter_map(|row| row.into_iter().next().flatten())
@@ -203,8 +202,8 @@ pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), 
             if names.is_empty() {
                 return Ok(());
             }
-            run(client, &format!("FLUSH TABLES {} FOR EXPORT", names.join(", ")))?;
-            run(client, "UNLOCK TABLES")
+            let flush = format!("FLUSH TABLES {} FOR EXPORT", names.join(", "));
+            client.execute(&flush).and_then(|()| client.execute("UNLOCK TABLES")).map_err(failing_to(tried))
         }
         Checkpoint::None(_) => Ok(()),
     }
@@ -248,7 +247,7 @@ pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<
 
 /// Refuses a read-only server, and an account that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool) -> Result<(), Failure> {
-    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    let tried = "ask what the server lets étalon do";
     refuse_read_only(client, endpoint)?;
     if there || has_privilege(client, &["CREATE"])? || has_role(client) {
         return Ok(());
@@ -257,10 +256,10 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
         "SELECT COUNT(*) FROM information_schema.schema_privileges WHERE grantee = {GRANTEE} AND privilege_type = 'CREATE' \
          AND '{SCHEMA}' LIKE table_schema"
     );
-    if client.one(&on_database).map_err(asked)? != "0" {
+    if client.one(&on_database).map_err(failing_to(tried))? != "0" {
         return Ok(());
     }
-    let account = client.one(&format!("SELECT {GRANTEE}")).map_err(asked)?;
+    let account = client.one(&format!("SELECT {GRANTEE}")).map_err(failing_to(tried))?;
     let cause = format!(
         "the account {account} may not make the database `{SCHEMA}`, the only one that étalon works in, whatever the URL names"
     );

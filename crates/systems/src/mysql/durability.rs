@@ -97,8 +97,11 @@ pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
         ("sync_binlog", "1"),
         ("system", std::env::consts::OS),
     ];
-    let own = |name: &str| system.settings.keys().any(|key| key.eq_ignore_ascii_case(name));
-    (!own("log_bin") && !own("default_storage_engine")).then(|| crate::durability::planned(TABLE, DEFAULTS, system))
+    let differ = ["log_bin", "default_storage_engine"];
+    if system.settings.keys().any(|key| differ.iter().any(|name| key.eq_ignore_ascii_case(name))) {
+        return None;
+    }
+    Some(crate::durability::planned(TABLE, DEFAULTS, system))
 }
 
 /// The operating system in `version_compile_os`, which for macOS has had several names.

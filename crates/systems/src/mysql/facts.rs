@@ -98,14 +98,14 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     add_isolation(&mut facts, &settings);
     let place = data_place(&settings, endpoint);
     let (database, folders) = folders_of_tables(client, tables);
-    let places = |data: &Path| {
+    let keeping = place.add_to(&mut facts, |data| {
         let named = PLACES.iter().filter_map(|name| settings.get(*name));
         let binary_log = settings.get("log_bin_basename").and_then(|name| Path::new(name).parent());
         let named = named.map(PathBuf::from).chain(binary_log.map(Path::to_owned));
         // The database's folder may be a link.
         named.chain([database]).chain(folders).map(|place| data.join(place)).collect()
-    };
-    let keeping = place.add_to(&mut facts, places).through(match &place {
+    });
+    let keeping = keeping.through(match &place {
         DataPlace::Here(folder) => process_of(folder, &setting("pid_file")),
         DataPlace::Elsewhere(_) => None,
     });
@@ -246,10 +246,12 @@ fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathB
         Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
     };
     let within = literal(&format!("%/{}/%", database.replace('_', "\\_")));
-    let ask = |(view, column): &(&str, &str)| {
-        client.rows(&format!("SELECT {column} FROM information_schema.{view} WHERE {column} LIKE {within}")).ok()
-    };
-    let files = FILES.iter().find_map(ask).unwrap_or_default();
+    let files = FILES
+        .iter()
+        .find_map(|(view, column)| {
+            client.rows(&format!("SELECT {column} FROM information_schema.{view} WHERE {column} LIKE {within}")).ok()
+        })
+        .unwrap_or_default();
     let files = files.into_iter().filter_map(|row| row.into_iter().next().flatten());
     let folders: BTreeSet<PathBuf> = files.filter_map(|file| Path::new(&file).parent().map(Path::to_owned)).collect();
     (PathBuf::from(database), folders.into_iter().collect())
@@ -289,17 +291,18 @@ fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
 
 /// The weakest of all engines.
 fn promised(settings: &BTreeMap<String, String>, engines: &[String], redo_log: Option<&str>) -> Durability {
-    let of_engine = |engine: &String| {
-        let setting = |name: &str| match name {
-            "engine" => Some(engine.clone()),
-            "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
-            "system" => settings.get("version_compile_os").map(|name| durability::system_of(name).to_owned()),
-            name => settings.get(name).cloned(),
-        };
-        first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+    let all = engines.iter().map(|engine| promised_by(engine, settings, redo_log));
+    all.min_by_key(|durability| durability.tier).unwrap_or_else(|| promised_by("unknown", settings, redo_log))
+}
+
+fn promised_by(engine: &str, settings: &BTreeMap<String, String>, redo_log: Option<&str>) -> Durability {
+    let setting = |name: &str| match name {
+        "engine" => Some(engine.to_owned()),
+        "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
+        "system" => settings.get("version_compile_os").map(|name| durability::system_of(name).to_owned()),
+        name => settings.get(name).cloned(),
     };
-    let weakest = engines.iter().map(of_engine).min_by_key(|durability| durability.tier);
-    weakest.unwrap_or_else(|| of_engine(&"unknown".to_owned()))
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
 }
 
 #[cfg(test)]

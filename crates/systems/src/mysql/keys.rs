@@ -21,10 +21,9 @@ pub(super) const SETTING: &str = "file_key_management_filename";
 
 /// Settings ask for the plugin without naming a file.
 pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
-    let loads = |(name, value): (&String, &Value)| {
+    settings.iter().any(|(name, value)| {
         session::plain(name).starts_with("plugin_load") && session::text_of(value).contains(PLUGIN)
-    };
-    settings.iter().any(loads) && !settings.keys().any(|name| session::plain(name) == SETTING)
+    }) && !settings.keys().any(|name| session::plain(name) == SETTING)
 }
 
 /// 256 bits.
@@ -42,12 +41,15 @@ pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Fa
 }
 
 fn write(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "write the server's key file", error);
     // Made private before the key is written.
-    fs::write(file, "").map_err(|error| failed(&error))?;
-    host::identity::close_to_others(file).map_err(|error| failed(&error))?;
-    fs::write(file, keys).map_err(|error| failed(&error))?;
-    give(file, user).map_err(|error| failed(&error))
+    fs::write(file, "").map_err(not_written)?;
+    host::identity::close_to_others(file).map_err(not_written)?;
+    fs::write(file, keys).map_err(not_written)?;
+    give(file, user).map_err(not_written)
+}
+
+fn not_written(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, "write the server's key file", cause)
 }
 
 #[cfg(test)]
@@ -56,9 +58,9 @@ mod tests {
 
     #[test]
     fn a_key_is_made_only_where_it_is_asked_for_and_not_there() {
-        let settings = |pairs: &[(&str, &str)]| {
+        fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
-        };
+        }
         assert!(!are_wanted(&settings(&[("innodb_encrypt_tables", "ON")])));
         assert!(are_wanted(&settings(&[("plugin-load-add", "file_key_management")])));
         let own = [("plugin_load_add", "file_key_management"), (SETTING, "/keys")];

@@ -62,6 +62,10 @@ pub(crate) use url::Address;
 /// Étalon's database.
 const SCHEMA: &str = "etalon";
 
+fn has_setting(facts: &Facts, name: &str, value: &str) -> bool {
+    facts.get(&format!("setting.{name}")).is_some_and(|found| found.eq_ignore_ascii_case(value))
+}
+
 /// What a load may drop.
 fn reach(system: &MySqlSystem) -> Reach {
     let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
@@ -255,12 +259,11 @@ impl Server for MySqlServer {
     /// Log that is written through is not synced again, one that is mapped into memory not by a call that is counted, and Amazon
     /// Aurora has none on a device of its own.
     fn syncs_each_commit(facts: &Facts) -> bool {
-        let is = |name: &str, value: &str| facts.get(name).is_some_and(|found| found.eq_ignore_ascii_case(value));
-        let is_through =
-            is("setting.innodb_flush_method", "o_dsync") || is("setting.innodb_log_file_write_through", "on");
-        let is_innodb = is("setting.default_storage_engine", "innodb");
+        let is_through = has_setting(facts, "innodb_flush_method", "o_dsync")
+            || has_setting(facts, "innodb_log_file_write_through", "on");
+        let is_innodb = has_setting(facts, "default_storage_engine", "innodb");
         let is_aurora = facts.entries.keys().any(|name| name.starts_with("setting.aurora"));
-        is_innodb && !is_through && !is_aurora && !is("setting.innodb_log_file_mmap", "on")
+        is_innodb && !is_through && !is_aurora && !has_setting(facts, "innodb_log_file_mmap", "on")
     }
 
     fn prepare(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {

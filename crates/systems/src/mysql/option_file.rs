@@ -142,8 +142,8 @@ impl Reader {
 /// Lists the option files of a folder in the order of their names' bytes.
 fn option_files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
-    let is_ini = |name: &str| std::path::MAIN_SEPARATOR == '\\' && name.ends_with(".ini");
-    files.retain(|file| file.to_str().is_some_and(|name| name.ends_with(".cnf") || is_ini(name)));
+    let endings: &[&str] = if std::path::MAIN_SEPARATOR == '\\' { &[".cnf", ".ini"] } else { &[".cnf"] };
+    files.retain(|file| file.to_str().is_some_and(|name| endings.iter().any(|ending| name.ends_with(ending))));
     files.sort();
     Ok(files)
 }
@@ -318,11 +318,16 @@ mod tests {
             return Some(Err(()));
         }
         let text = String::from_utf8(answer.stdout).unwrap();
-        let pair = |line: &str| {
-            let (name, value) = line.split_once('=').unwrap_or((line, ""));
-            (name.replace('_', "-"), value.to_owned())
-        };
-        Some(Ok(text.strip_prefix("--").unwrap_or_default().trim_end_matches('\n').split("\n--").map(pair).collect()))
+        Some(Ok(text
+            .strip_prefix("--")
+            .unwrap_or_default()
+            .trim_end_matches('\n')
+            .split("\n--")
+            .map(|line| {
+                let (name, value) = line.split_once('=').unwrap_or((line, ""));
+                (name.replace('_', "-"), value.to_owned())
+            })
+            .collect()))
     }
 
     #[test]
@@ -347,8 +352,9 @@ mod tests {
             "[other]\n!include {here}/d/a.cnf\nx=0\n[client]\nx=1\n!includedir {here}/d\n!include {here}/none\ny=2\n"
         );
         let all = options(&write(base, "i.cnf", &text)).unwrap().values;
-        let get = |name: &str| all.get(name).map(String::as_str);
-        assert_eq!((get("a"), get("last"), get("x"), get("y")), (Some("1"), Some("b.cnf"), Some("1"), Some("2")));
+        for (name, value) in [("a", "1"), ("last", "b.cnf"), ("x", "1"), ("y", "2")] {
+            assert_eq!(all.get(name).map(String::as_str), Some(value), "{name}");
+        }
         // Files that include each other end, and a folder that is not there is an error.
         let looped = write(base, "l.cnf", &format!("[client]\nl=1\n!include {here}/l.cnf\nm=2\n"));
         assert_eq!(options(&looped).unwrap().values.len(), 2);

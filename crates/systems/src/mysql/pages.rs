@@ -41,8 +41,7 @@ const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
 /// Names in lower case.
 fn status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
     let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb%'")?;
-    let pair = |row: &Vec<Datum>| Some((text(row.first()).to_ascii_lowercase(), number(row.get(1))?));
-    Ok(rows.iter().filter_map(pair).collect())
+    Ok(rows.iter().filter_map(|row| Some((text(row.first()).to_ascii_lowercase(), number(row.get(1))?))).collect())
 }
 
 fn class_of(event: &str) -> FileClass {
@@ -66,6 +65,10 @@ fn file(row: &[Datum]) -> IoPlace {
 
 /// MariaDB dropped it together with its log's instrument, when it no longer wrote the log through the page cache.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
+
+fn file_size_in(view: &str) -> String {
+    format!("SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')")
+}
 
 /// Tests whether a privilege is missing.
 fn is_permission(reading: &Reading) -> bool {
@@ -153,8 +156,10 @@ impl PagesDialect for Pages {
 
     fn sampled(&self, numbers: &[u64]) -> Option<String> {
         // Members of a cluster number in steps.
-        let id = |number: &u64| format!("@@auto_increment_offset + {} * @@auto_increment_increment", number - 1);
-        let ids: Vec<String> = numbers.iter().map(id).collect();
+        let ids: Vec<String> = numbers
+            .iter()
+            .map(|number| format!("@@auto_increment_offset + {} * @@auto_increment_increment", number - 1))
+            .collect();
         let counted = "SELECT COUNT(*), MIN(LENGTH(tio_data)), MAX(LENGTH(tio_data)) FROM tio";
         Some(format!("{counted} WHERE tio_id IN ({})", ids.join(", ")))
     }
@@ -209,9 +214,11 @@ impl PagesDialect for Pages {
             }
         }
         account.incomparable = known.contains_key(LOG_SYNCS).then_some(CACHED_LOG);
-        let unknown = || Reading::unavailable("this server has no status variable innodb_lsn_current");
         let made = known.get("innodb_lsn_current").or_else(|| known.get("innodb_os_log_written"));
-        account.log_bytes = Some(made.copied().map_or_else(unknown, Reading::Value));
+        account.log_bytes = Some(made.copied().map_or_else(
+            || Reading::unavailable("this server has no status variable innodb_lsn_current"),
+            Reading::Value,
+        ));
         Ok(account)
     }
 
@@ -224,17 +231,12 @@ impl PagesDialect for Pages {
         match class {
             FileClass::Data => {
                 // MariaDB's view, then MySQL 8's.
-                let size = |view: &str| {
-                    format!(
-                        "SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')"
-                    )
-                };
-                let older = readable(session, &size("INNODB_SYS_TABLESPACES"))?;
+                let older = readable(session, &file_size_in("INNODB_SYS_TABLESPACES"))?;
                 if matches!(older, Reading::Value(_)) {
                     return Ok(older);
                 }
                 // Without either, the older one's error says which privilege is missing.
-                let newer = readable(session, &size("INNODB_TABLESPACES"))?;
+                let newer = readable(session, &file_size_in("INNODB_TABLESPACES"))?;
                 Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
             }
             FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),

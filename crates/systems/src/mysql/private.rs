@@ -122,8 +122,11 @@ impl Recipe for MySqlRecipe {
         let settings = &request.system.settings;
         for (name, value) in settings {
             let (name, value) = (session::plain(name), session::text_of(value));
-            let of_variable = |own: &&&str| variable(own) == variable(&name);
-            refuse_own(OWN_SETTINGS.iter().find(of_variable).unwrap_or(&name.as_str()), &value, &OWN_SETTINGS)?;
+            refuse_own(
+                OWN_SETTINGS.iter().find(|own| variable(own) == variable(&name)).unwrap_or(&name.as_str()),
+                &value,
+                &OWN_SETTINGS,
+            )?;
             refuse_reserved(variable(&name), &value, session::RESERVED)?;
         }
         let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
@@ -161,11 +164,11 @@ impl Recipe for MySqlRecipe {
 
     fn explain_log(&self, log: &str) -> Failure {
         let tried = "start the private server";
-        let named = |before: &str| {
-            let rest = log.split_once(before).map(|(_, rest)| rest)?;
+        let unknown_name = ["unknown variable '", "unknown option '"].iter().find_map(|before| {
+            let (_, rest) = log.split_once(before)?;
             rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
-        };
-        if let Some(name) = named("unknown variable '").or_else(|| named("unknown option '")) {
+        });
+        if let Some(name) = unknown_name {
             let value = self.settings.iter().find(|(known, _)| session::plain(known) == name);
             let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
             return unknown("the server", &name, &value, self.programs.setting_names().iter().map(String::as_str));
@@ -302,15 +305,14 @@ impl Private {
 
     fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
-        let path = |name: &str, path: PathBuf| format!("--{name}={}", path.display());
         let mut args = vec!["--no-defaults".to_owned()];
         args.extend(arguments(&self.recipe.settings));
         // The last of an option's values counts, so étalon's own come after the plan's.
         args.extend([
-            path("datadir", folders.data()),
-            path("tmpdir", folders.file(TEMPORARY)),
-            path("socket", folders.beside_socket(SOCKET_NAME)),
-            path("pid-file", folders.data().join("server.pid")),
+            path_option("datadir", &folders.data()),
+            path_option("tmpdir", &folders.file(TEMPORARY)),
+            path_option("socket", &folders.beside_socket(SOCKET_NAME)),
+            path_option("pid-file", &folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ]);
         if self.recipe.password.is_some() {
@@ -327,14 +329,18 @@ impl Private {
             // So that checkpoints are counted, at the cost of an increment for each.
             args.push(format!("--{}=log_checkpoints", MONITOR.replace('_', "-")));
         }
-        args.extend(self.recipe.programs.base.iter().map(|base| path("basedir", base.clone())));
+        args.extend(self.recipe.programs.base.iter().map(|base| path_option("basedir", base)));
         if keys::are_wanted(&self.recipe.settings) {
-            args.push(path(keys::SETTING, folders.beside_socket(KEYS)));
+            args.push(path_option(keys::SETTING, &folders.beside_socket(KEYS)));
         }
         let spec =
             folders.program(&self.recipe.programs.server, folders.log()).args(args).args(own).end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
+}
+
+fn path_option(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
 }
 
 /// Writes each setting as one argument: an option file's lines would be read in pieces, and `#` and quotes in them mean more.
@@ -365,12 +371,11 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
 /// # Errors
 /// MariaDB's script splits its arguments at blanks and expands patterns in them.
 fn shaping(settings: &BTreeMap<String, Value>) -> Result<Vec<String>, Failure> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:;/+".contains(c);
     let shapes = settings.iter().filter(|(name, _)| SHAPING.contains(&variable(&session::plain(name))));
     shapes
         .map(|(name, value)| {
             let (name, value) = (session::plain(name), session::text_of(value));
-            if value.chars().all(is_plain) {
+            if value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.,:;/+".contains(c)) {
                 return Ok(format!("--{name}={value}"));
             }
             let cause = "the installation takes letters, digits and `_-.,:;/+` in its value";

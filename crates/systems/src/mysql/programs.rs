@@ -128,7 +128,6 @@ impl Programs {
     fn of(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.programs());
         let other = product.other();
-        let named = |of: &str| format!("`server = {{ engine = \"{}\"{of} }}`", other.word());
         if let Some(folder) = bin_dir {
             let folder = Path::new(folder);
             let base = folder.parent().map(Path::to_path_buf);
@@ -140,9 +139,9 @@ impl Programs {
                 let failure = Failure::new(FailureKind::Missing, tried, cause);
                 match find_in(other, &inside[..1], &inside) {
                     Some(there) => failure.hint(format!(
-                        "{} is the other product; to measure it, {}",
+                        "{} is the other product; to measure it, `server = {{ engine = \"{}\", bin_dir = … }}`",
                         there.server.display(),
-                        named(", bin_dir = …")
+                        other.word()
                     )),
                     None => failure,
                 }
@@ -159,9 +158,9 @@ impl Programs {
             let hint = match find_in(other, &folders, &folders) {
                 Some(there) => {
                     format!(
-                        "{} is there, the other product: {} starts it; or {install}",
+                        "{} is there, the other product: `server = {{ engine = \"{}\" }}` starts it; or {install}",
                         there.server.display(),
-                        named("")
+                        other.word()
                     )
                 }
                 None => install,
@@ -191,25 +190,26 @@ impl Programs {
 }
 
 fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
-    let files = |folders: &[PathBuf], name: &str| -> Vec<PathBuf> {
-        let file = |folder: &PathBuf| folder.join(format!("{name}{EXE_SUFFIX}"));
-        folders.iter().map(file).filter(|file| file.is_file()).collect()
-    };
-    // MariaDB may link this name to its own.
-    let of_either = |wanted: Product| {
-        let is_wanted = |server: &PathBuf| is_mariadb(server) == (wanted == Product::MariaDb);
-        files(servers, "mysqld").into_iter().find(is_wanted)
-    };
     let (server, installer) = match product {
         Product::MariaDb => {
-            let server = files(servers, "mariadbd").into_iter().next().or_else(|| of_either(product))?;
+            let server = programs_in(servers, "mariadbd").next().or_else(|| find_mysqld(product, servers))?;
             let scripts = ["mariadb-install-db", "mysql_install_db"];
-            let script = scripts.iter().find_map(|name| files(installers, name).into_iter().next())?;
+            let script = scripts.iter().find_map(|name| programs_in(installers, name).next())?;
             (server, Installer::Script(script))
         }
-        Product::MySql => (of_either(product)?, Installer::Server),
+        Product::MySql => (find_mysqld(product, servers)?, Installer::Server),
     };
     Some(Programs { server, installer, base: None })
+}
+
+fn programs_in(folders: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
+    let name = format!("{name}{EXE_SUFFIX}");
+    folders.iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
+}
+
+/// Finds the product's server by MySQL's name, which MariaDB may link to its own.
+fn find_mysqld(product: Product, folders: &[PathBuf]) -> Option<PathBuf> {
+    programs_in(folders, "mysqld").find(|server| is_mariadb(server) == (product == Product::MariaDb))
 }
 
 /// MariaDB under its old name.

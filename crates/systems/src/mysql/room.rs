@@ -9,6 +9,7 @@ use super::SCHEMA;
 use super::dialect::{literal, quoted};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{self, MARKER_TABLE};
+use crate::server::dialogue::columns;
 use load::error::{Failure, FailureKind};
 
 /// Most characters of a name.
@@ -101,16 +102,13 @@ impl Room {
         // Étalon makes no two things of one name: a routine or an event with the name of a table is not its own.
         let tables = things.iter().filter(|thing| thing.kind == "TABLE").map(|thing| thing.name.clone());
         let tables: BTreeSet<String> = tables.collect();
-        let is_alike = |thing: &Thing| thing.kind != "TABLE" && tables.contains(&thing.name);
-        // Where names of tables differ by capitals, another's may differ from étalon's by them alone.
-        let is_another = |thing: &Thing| {
-            let is_exact = |name: &String| name.eq_ignore_ascii_case(&thing.name) && tables.contains(name);
-            !names.contains(&thing.name) && names.iter().any(is_exact)
-        };
-        let is_own = |thing: &Thing| {
-            reach == Reach::Database || (thing.is_named(&names) && !is_alike(thing) && !is_another(thing))
-        };
-        let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(is_own);
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(|thing| {
+            let is_alike = thing.kind != "TABLE" && tables.contains(&thing.name);
+            // Where names of tables differ by capitals, another's may differ from étalon's by them alone.
+            let is_another = !names.contains(&thing.name)
+                && names.iter().any(|name| name.eq_ignore_ascii_case(&thing.name) && tables.contains(name));
+            reach == Reach::Database || (thing.is_named(&names) && !is_alike && !is_another)
+        });
         let dependents = match reach {
             Reach::Names => triggers(client, (&own, &others), &names)?,
             Reach::Database => Vec::new(),
@@ -132,11 +130,9 @@ impl Room {
 
     /// Drops étalon's things but the tables that something of others needs. Returns whether any are left.
     pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
-        let is_bound = |thing: &Thing| {
-            let needs = |one: &Dependent| one.table.eq_ignore_ascii_case(&thing.name);
-            thing.kind == "TABLE" && self.dependents.iter().any(needs)
-        };
-        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| is_bound(thing));
+        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| {
+            thing.kind == "TABLE" && self.dependents.iter().any(|one| one.table.eq_ignore_ascii_case(&thing.name))
+        });
         let (left, refused) =
             owner::drop_in_turn(left, |thing| AskError::refusal(client.execute(&thing.drop_statement())))?;
         let Some(refused) = refused else { return Ok(!bound.is_empty()) };
@@ -161,15 +157,13 @@ impl Room {
             "SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE view_definition LIKE \
              '%`{SCHEMA}`.%'"
         );
-        let is_own = |schema: &str, name: &str| schema == SCHEMA && self.own.iter().any(|thing| thing.name == name);
         let mut views = Vec::new();
         for row in client.rows(&sql)? {
-            let mut row = row.into_iter().map(Option::unwrap_or_default);
-            let mut next = || row.next().unwrap_or_default();
-            let (schema, name, definition) = (next(), next(), next());
-            let is_read = |thing: &&Thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name)));
-            if let Some(read) = self.own.iter().find(is_read)
-                && !is_own(&schema, &name)
+            let [schema, name, definition] = columns(row);
+            let is_own = schema == SCHEMA && self.own.iter().any(|thing| thing.name == name);
+            if let Some(read) =
+                self.own.iter().find(|thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name))))
+                && !is_own
             {
                 views.push(format!("view {schema}.{name}, which reads {}", read.shown()));
             }
@@ -179,8 +173,8 @@ impl Room {
 
     /// What stays, after [`Room::clear`].
     pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
-        let is_view = |shown: &str| views.iter().any(|view| view.starts_with(&format!("{shown}, ")));
-        let next_to_it = self.others.iter().map(Thing::shown).filter(|shown| !is_view(shown));
+        let others = self.others.iter().map(Thing::shown);
+        let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));
         let bound =
             self.dependents.iter().map(|one| format!("{}, which needs table {SCHEMA}.{}", one.shown, one.table));
         let said: Vec<String> = next_to_it.chain(bound).chain(views.iter().cloned()).collect();
@@ -199,8 +193,8 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
          '{SCHEMA}' UNION ALL SELECT 'EVENT', event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
     );
     let things = client.rows(&sql)?.into_iter().map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let kind = match row.next().unwrap_or_default().as_str() {
+        let [kind, name] = columns(row);
+        let kind = match kind.as_str() {
             "VIEW" => "VIEW",
             "SEQUENCE" => "SEQUENCE",
             "PROCEDURE" => "PROCEDURE",
@@ -210,7 +204,7 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
             "EVENT" => "EVENT",
             _ => "TABLE",
         };
-        Thing { kind, name: row.next().unwrap_or_default() }
+        Thing { kind, name }
     });
     Ok(things.collect())
 }
@@ -224,9 +218,7 @@ fn foreign_keys(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, As
     );
     let mut keys = Vec::new();
     for row in client.rows(&sql)? {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        let (schema, from, key, table) = (next(), next(), next(), next());
+        let [schema, from, key, table] = columns(row);
         if is_table(own, &table) && !(schema == SCHEMA && is_table(own, &from)) {
             keys.push(Dependent { shown: format!("foreign key {key} of table {schema}.{from}"), table });
         }
@@ -244,9 +236,8 @@ fn triggers(
         "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE event_object_schema = '{SCHEMA}'"
     );
     let triggers = client.rows(&sql)?.into_iter().filter_map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let trigger = Thing { kind: "TRIGGER", name: row.next().unwrap_or_default() };
-        let table = row.next().unwrap_or_default();
+        let [name, table] = columns(row);
+        let trigger = Thing { kind: "TRIGGER", name };
         let is_on_others = others.iter().any(|other| other.kind == "TABLE" && other.name == table);
         let is_of_others = is_table(own, &table) && !is_on_others && !trigger.is_named(names);
         is_of_others.then(|| Dependent { shown: trigger.shown(), table })

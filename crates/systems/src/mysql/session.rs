@@ -97,11 +97,12 @@ pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<Strin
 
 /// Names in lower case, and values.
 pub(super) fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
-    let pair = |row: Vec<Option<String>>| {
-        let mut row = row.into_iter();
-        Some((row.next()??.to_ascii_lowercase(), row.next()?.unwrap_or_default()))
-    };
-    rows.into_iter().filter_map(pair).collect()
+    rows.into_iter()
+        .filter_map(|row| {
+            let mut row = row.into_iter();
+            Some((row.next()??.to_ascii_lowercase(), row.next()?.unwrap_or_default()))
+        })
+        .collect()
 }
 
 pub(super) fn plain(name: &str) -> String {
@@ -146,9 +147,12 @@ fn refused(tried: &str, error: &AskError) -> Failure {
     }
 }
 
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
 /// Numeric settings accept sizes as in an option file: `64M`.
 fn expression(text: &str, current: &str) -> String {
-    let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     if is_number(text) {
         return text.to_owned();
     }

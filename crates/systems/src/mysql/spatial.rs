@@ -8,15 +8,17 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
-        let table = |name: &str, more: &str, kind: &str| {
-            format!("CREATE TABLE {name} (id INT PRIMARY KEY{more}, g {kind} NOT NULL) ENGINE = InnoDB")
-        };
-        vec![
-            table("cell", ", dept INT NOT NULL", "POLYGON"),
-            table("road", ", cls INT NOT NULL", "LINESTRING"),
-            table("pt", "", "POINT"),
-            table("shape", "", "POLYGON"),
-        ]
+        let tables = [
+            ("cell", ", dept INT NOT NULL", "POLYGON"),
+            ("road", ", cls INT NOT NULL", "LINESTRING"),
+            ("pt", "", "POINT"),
+            ("shape", "", "POLYGON"),
+        ];
+        tables
+            .map(|(name, more, kind)| {
+                format!("CREATE TABLE {name} (id INT PRIMARY KEY{more}, g {kind} NOT NULL) ENGINE = InnoDB")
+            })
+            .to_vec()
     }
 
     fn geometry(&self) -> (&'static str, &'static str) {
@@ -30,13 +32,15 @@ impl SpatialDialect for Spatial {
     fn indexes(&self, _extent: i64) -> Vec<String> {
         // MySQL 8 ignores an index on a column without SRID. The version comment hides this from MariaDB.
         let tables = [("cell", "POLYGON"), ("road", "LINESTRING"), ("pt", "POINT")];
-        let index = |(table, kind): (&str, &str)| {
-            [
-                format!("/*!80003 ALTER TABLE {table} MODIFY g {kind} NOT NULL SRID 0 */"),
-                format!("CREATE SPATIAL INDEX {table}_g ON {table} (g)"),
-            ]
-        };
-        let mut statements: Vec<String> = tables.into_iter().flat_map(index).collect();
+        let mut statements: Vec<String> = tables
+            .into_iter()
+            .flat_map(|(table, kind)| {
+                [
+                    format!("/*!80003 ALTER TABLE {table} MODIFY g {kind} NOT NULL SRID 0 */"),
+                    format!("CREATE SPATIAL INDEX {table}_g ON {table} (g)"),
+                ]
+            })
+            .collect();
         statements.push("ANALYZE TABLE cell, road, pt, shape".to_owned());
         statements
     }

@@ -7,8 +7,9 @@ use super::room::{self, Reach, Room};
 use super::{MySqlServer, MySqlSystem, SCHEMA, reach};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
+use crate::server::dialogue::columns;
 use crate::server::parts::{LoadsParts, NOTES};
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::{self, pieces, write_values};
 use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
@@ -22,16 +23,16 @@ const DUPLICATE_KEY_NAME: u16 = 1061;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
 pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
-    let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
+    let tried = format!("look for the database `{SCHEMA}`");
     let there = format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'");
-    if client.one(&there).map_err(asked)? == "0" {
+    if client.one(&there).map_err(failing_to(&tried))? == "0" {
         return Ok(TableOwner::Nobody);
     }
     let marker = format!(
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
          '{MARKER_TABLE}'"
     );
-    let owner = TableOwner::of_marker(&client.one(&marker).map_err(asked)?);
+    let owner = TableOwner::of_marker(&client.one(&marker).map_err(failing_to(&tried))?);
     if owner != TableOwner::SomebodyElse {
         return Ok(owner);
     }
@@ -40,7 +41,11 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
          (SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = '{SCHEMA}') + \
          (SELECT COUNT(*) FROM information_schema.events WHERE event_schema = '{SCHEMA}')"
     );
-    Ok(if client.one(&things).map_err(asked)? == "0" { TableOwner::Given } else { TableOwner::SomebodyElse })
+    Ok(if client.one(&things).map_err(failing_to(&tried))? == "0" {
+        TableOwner::Given
+    } else {
+        TableOwner::SomebodyElse
+    })
 }
 
 /// Unless the user agreed.
@@ -52,31 +57,32 @@ pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Ta
 /// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
 pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
-    let mut fill = || -> Result<(), LoadError> {
-        make_room(client, data, owner, reach)?;
-        let mut sent = Contents::default();
-        for table in &data.tables {
-            client.execute(&MySqlDialect.create_table(table))?;
-            let mut rows = Rows::of(table);
-            if table.rows > 0 {
-                fill_table(client, table, &mut rows)?;
-            }
-            sent.tables.push((table.name.to_string(), rows.tally()));
+    make_room(client, data, owner, reach)
+        .and_then(|()| fill(client, data, &tried))
+        .map_err(|error| error.failure(&tried))
+}
+
+fn fill(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
+    let mut sent = Contents::default();
+    for table in &data.tables {
+        client.execute(&MySqlDialect.create_table(table))?;
+        let mut rows = Rows::of(table);
+        if table.rows > 0 {
+            fill_table(client, table, &mut rows)?;
         }
-        let asked = |error: AskError| explain(&tried, &error);
-        server::hold(client, data, &MySqlDialect, &sent, asked).map_err(LoadError::Failed)?;
-        for index in &data.indexes {
-            client.execute(&MySqlDialect.create_index(index))?;
-        }
-        for statement in &data.last_statements(&MySqlDialect) {
-            client.execute(statement)?;
-        }
-        for table in &data.tables {
-            analyze(client, table)?;
-        }
-        Ok(())
-    };
-    fill().map_err(|error| error.failure(&tried))
+        sent.tables.push((table.name.to_string(), rows.tally()));
+    }
+    server::hold(client, data, &MySqlDialect, &sent, |error| explain(tried, &error)).map_err(LoadError::Failed)?;
+    for index in &data.indexes {
+        client.execute(&MySqlDialect.create_index(index))?;
+    }
+    for statement in &data.last_statements(&MySqlDialect) {
+        client.execute(statement)?;
+    }
+    for table in &data.tables {
+        analyze(client, table)?;
+    }
+    Ok(())
 }
 
 enum LoadError {
@@ -237,24 +243,26 @@ impl LoadsParts for MySqlServer {
 
     /// The user's statements may not be repeatable: whoever ends among them makes all anew.
     fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
-        let mut end = || -> Result<(), LoadError> {
-            client.execute(&format!("DROP TABLE {NOTES}"))?;
-            data.last_statements(&MySqlDialect).iter().try_for_each(|statement| client.execute(statement))?;
-            let again = if data.afterwards.is_empty() { &[][..] } else { &data.tables };
-            again.iter().try_for_each(|table| analyze(client, table))
-        };
-        end().map_err(|error| error.failure(&format!("finish the load of {}", data.name)))
+        finish(client, data).map_err(|error| error.failure(&format!("finish the load of {}", data.name)))
     }
+}
+
+fn finish(client: &mut Client, data: &Dataset) -> Result<(), LoadError> {
+    client.execute(&format!("DROP TABLE {NOTES}"))?;
+    data.last_statements(&MySqlDialect).iter().try_for_each(|statement| client.execute(statement))?;
+    let again = if data.afterwards.is_empty() { &[][..] } else { &data.tables };
+    again.iter().try_for_each(|table| analyze(client, table))
 }
 
 /// Refreshes statistics.
 fn analyze(client: &mut Client, table: &Table) -> Result<(), LoadError> {
-    let said = client.rows(&format!("ANALYZE TABLE `{}`", table.name))?;
-    let field = |row: &[Option<String>], place: usize| row.get(place).cloned().flatten().unwrap_or_default();
-    match said.iter().find(|row| field(row, 2).eq_ignore_ascii_case("error")) {
-        Some(row) => Err(LoadError::Wrong(format!("analyze {}: {}", table.name, field(row, 3)))),
-        None => Ok(()),
+    for row in client.rows(&format!("ANALYZE TABLE `{}`", table.name))? {
+        let [_, _, kind, message] = columns(row);
+        if kind.eq_ignore_ascii_case("error") {
+            return Err(LoadError::Wrong(format!("analyze {}: {message}", table.name)));
+        }
     }
+    Ok(())
 }
 
 /// Drops what étalon made, and the database with it if étalon made that and nothing of others lies there.
@@ -266,19 +274,22 @@ pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     if !matches!(owner, TableOwner::Etalon | TableOwner::Guest) {
         return Ok(());
     }
-    let mut remove = || {
-        let mut room = Room::look(client, Reach::Names)?;
-        let views = room.views_of_others(client)?;
-        match (room.clear(client)?, owner) {
-            (true, _) => {}
-            (false, TableOwner::Etalon) if room.is_shared() => room::write_names(client, &BTreeSet::new())?,
-            (false, TableOwner::Etalon) => client.execute(&format!("DROP DATABASE {SCHEMA}"))?,
-            (false, _) => client.execute(&format!("DROP TABLE {SCHEMA}.{MARKER_TABLE}"))?,
-        }
-        Ok((room, views))
-    };
-    let (room, views) = remove().map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
+    let tried = format!("drop the database `{SCHEMA}`");
+    let (room, views) = clear_room(client, owner).map_err(failing_to(&tried))?;
     room.refuse_to_leave_unsaid(views)
+}
+
+/// Returns what is left, and the views of others that read it.
+fn clear_room(client: &mut Client, owner: TableOwner) -> Result<(Room, Vec<String>), AskError> {
+    let mut room = Room::look(client, Reach::Names)?;
+    let views = room.views_of_others(client)?;
+    match (room.clear(client)?, owner) {
+        (true, _) => {}
+        (false, TableOwner::Etalon) if room.is_shared() => room::write_names(client, &BTreeSet::new())?,
+        (false, TableOwner::Etalon) => client.execute(&format!("DROP DATABASE {SCHEMA}"))?,
+        (false, _) => client.execute(&format!("DROP TABLE {SCHEMA}.{MARKER_TABLE}"))?,
+    }
+    Ok((room, views))
 }
 
 #[cfg(test)]

@@ -60,9 +60,9 @@ pub(super) fn truth(text: &str) -> Result<bool, Failure> {
 
 /// Reads the mode from one source.
 fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
-    let on = |name: &str| way(name).map(|text| truth(text)).transpose();
-    let (named, on_at_all, verified) = (way("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
-    let named = named
+    let on_at_all = way("ssl").map(|text| truth(text)).transpose()?;
+    let verified = way("ssl-verify-server-cert").map(|text| truth(text)).transpose()?;
+    let named = way("ssl-mode")
         .map(|text| TlsMode::of_name(MODES, &text.to_ascii_lowercase().replace('-', "_"), "ssl-mode"))
         .transpose()
         .map_err(wrong)?;
@@ -189,8 +189,8 @@ fn versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>
     let Some(text) = text else { return Ok(rustls::DEFAULT_VERSIONS.to_vec()) };
     let names: Vec<&str> = text.split(',').map(str::trim).collect();
     let all = [("TLSv1.2", &rustls::version::TLS12), ("TLSv1.3", &rustls::version::TLS13)];
-    let wanted = |name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
-    let versions: Vec<_> = all.into_iter().filter(|(name, _)| wanted(name)).map(|(_, one)| one).collect();
+    let wanted = all.into_iter().filter(|(name, _)| names.iter().any(|one| one.eq_ignore_ascii_case(name)));
+    let versions: Vec<_> = wanted.map(|(_, version)| version).collect();
     if versions.is_empty() {
         let cause = "`tls-version` names none of the versions that étalon speaks";
         return Err(wrong(cause).hint("write `tls-version=TLSv1.2,TLSv1.3`"));

@@ -151,11 +151,10 @@ impl url::Address for Address {
 /// Like MySQL's clients: `localhost` means the socket only. Some ignore a port beside it; a benchmark must not
 /// guess.
 fn place(given: &Given, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
-    let own = |name: &str| given.get(name).cloned();
-    let host = own("host").or_else(|| file.get("host").cloned()).or_else(|| environment("MYSQL_HOST"));
+    let host = given.get("host").or_else(|| file.get("host")).cloned().or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
     let has_sockets = std::path::MAIN_SEPARATOR == '/';
-    let protocol = own("protocol").or_else(|| file.get("protocol").cloned()).map(|text| text.to_ascii_lowercase());
+    let protocol = given.get("protocol").or_else(|| file.get("protocol")).map(|text| text.to_ascii_lowercase());
     let is_by_tcp = match protocol.as_deref() {
         None => false,
         Some("tcp") => true,
@@ -166,20 +165,20 @@ fn place(given: &Given, file: &BTreeMap<String, String>, environment: Environmen
         }
     };
     if host == "localhost" && has_sockets && !is_by_tcp {
-        if let (Some(port), None) = (own("port"), own("socket")) {
+        if let (Some(port), None) = (given.get("port"), given.get("socket")) {
             let cause = format!("`localhost` means the Unix socket to MySQL, which has no port {port}");
             let hint = format!("write `127.0.0.1:{port}` for TCP, or leave the port away for the socket");
             return Err(wrong(cause).hint(hint));
         }
-        let socket = own("socket").or_else(|| file.get("socket").cloned());
+        let socket = given.get("socket").or_else(|| file.get("socket")).cloned();
         let socket = socket.or_else(|| environment("MYSQL_UNIX_PORT")).unwrap_or_else(default_socket);
         return Ok(Place::Socket(PathBuf::from(socket)));
     }
-    if own("socket").is_some() {
+    if given.contains_key("socket") {
         let cause = format!("it names a socket and the host `{host}`, which is reached by TCP");
         return Err(wrong(cause).hint("leave one of them away; with `localhost` the socket is used"));
     }
-    let port = own("port").or_else(|| file.get("port").cloned()).or_else(|| environment("MYSQL_TCP_PORT"));
+    let port = given.get("port").or_else(|| file.get("port")).cloned().or_else(|| environment("MYSQL_TCP_PORT"));
     let port = match port {
         Some(text) => text.parse().map_err(|_| wrong(format!("`{text}` is not a port")))?,
         None => PORT,

@@ -2,7 +2,7 @@
 
 use super::connect::Endpoint;
 use crate::postgres::lane::{AskError, Client};
-use crate::server::dialogue::{Aside, ServerWait, Waiting};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
 use crate::server::refusal::Explain as _;
 
 /// State, type of the wait, its name, and the sessions that hold it up. <https://www.postgresql.org/docs/current/monitoring-stats.html>
@@ -21,33 +21,34 @@ impl OtherSession {
         endpoint.waiting = waiting;
         endpoint.try_modes("").map_err(|refusal| endpoint.explain_cause(&refusal))
     }
+
+    fn no_answer(&self, why: &str) -> String {
+        let question = match &self.endpoint.pooler {
+            Some(pooler) => format!("are all sessions of {} in use?", pooler.name),
+            None => "is the server stopped, or a pool before it used up?".to_owned(),
+        };
+        format!("a second session gets no answer either ({why}): {question}")
+    }
 }
 
 impl Aside for OtherSession {
     fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
-        let no_answer = |why: String| match &self.endpoint.pooler {
-            Some(pooler) => {
-                format!("a second session gets no answer either ({why}): are all sessions of {} in use?", pooler.name)
-            }
-            None => format!(
-                "a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?"
-            ),
-        };
-        let mut client = self.connect(waiting).map_err(no_answer)?;
+        let mut client = self.connect(waiting).map_err(|why| self.no_answer(&why))?;
         if let Some(pooler) = &self.endpoint.pooler {
-            client.execute("SELECT 1").map_err(|error| no_answer(error.to_string()))?;
+            client.execute("SELECT 1").map_err(|error| self.no_answer(&error.to_string()))?;
             client.close();
             let what = format!("a second session is answered, through {pooler}");
             return Ok(ServerWait { what, is_work: false });
         }
-        let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
+        let rows = client.rows(&format!("{LOOK}{}", self.session));
+        let rows = rows.map_err(|error| self.no_answer(&error.to_string()))?;
         client.close();
-        let text = |place: usize| rows.first().and_then(|row| row.get(place).cloned().flatten()).unwrap_or_default();
-        if rows.is_empty() {
+        let Some(row) = rows.into_iter().next() else {
             let what = "the server has no such session: it has ended, or a pooler stands before the server".to_owned();
             return Ok(ServerWait { what, is_work: false });
-        }
-        Ok(said(&text(0), &text(1), &text(2), &text(3), &text(4)))
+        };
+        let [state, kind, event, blockers, standbys] = columns(row);
+        Ok(said(&state, &kind, &event, &blockers, &standbys))
     }
 
     fn end(&self, waiting: Waiting) {

@@ -245,11 +245,10 @@ impl<'a> Stream<'a> {
     }
 
     fn take(&mut self, body: &[u8]) -> Result<(), Failure> {
-        let broken = |cause: String| Failure::new(FailureKind::Other, "understand the base backup", cause);
-        match Message::parse(body).map_err(|error| broken(error.to_string()))? {
+        match Message::parse(body).map_err(not_understood)? {
             Message::Data(data) => match (&mut self.manifest, &mut self.archive) {
                 (Some(sink), _) | (None, Some(sink)) => sink.write(data),
-                (None, None) => Err(broken("data came before the archive's name".to_owned())),
+                (None, None) => Err(not_understood("data came before the archive's name")),
             },
             Message::Archive { tablespace: b"", .. } if self.archive.is_none() => {
                 // Our own name: the server's could lead anywhere.
@@ -260,7 +259,7 @@ impl<'a> Stream<'a> {
                 self.archive = Some(BackupSink::new(self.request, &coded, self.request.own_compression())?);
                 Ok(())
             }
-            Message::Archive { .. } => Err(broken("it has more than one archive".to_owned())),
+            Message::Archive { .. } => Err(not_understood("it has more than one archive")),
             Message::Manifest => {
                 self.manifest = Some(BackupSink::new(self.request, "backup_manifest", Compression::NONE)?);
                 Ok(())
@@ -273,12 +272,18 @@ impl<'a> Stream<'a> {
     }
 
     fn finish(self) -> Result<(families::backup::sink::WrittenBackup, u64), Failure> {
-        let none = || Failure::new(FailureKind::Other, "take a base backup", "the server sent no archive");
         if let Some(manifest) = self.manifest {
             manifest.finish()?;
         }
-        Ok((self.archive.ok_or_else(none)?.finish()?, self.source_bytes))
+        match self.archive {
+            Some(archive) => Ok((archive.finish()?, self.source_bytes)),
+            None => Err(Failure::new(FailureKind::Other, "take a base backup", "the server sent no archive")),
+        }
     }
+}
+
+fn not_understood(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, "understand the base backup", cause)
 }
 
 impl Backups for PostgresBackups<'_> {

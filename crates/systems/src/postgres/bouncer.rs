@@ -225,11 +225,13 @@ fn write(file: &Path, text: &str, user: Option<&User>) -> Result<(), Failure> {
 
 /// Keeps the errors and warnings of a log, without the time and the process that each line begins with.
 fn last_words(log: &str) -> String {
-    let words = |line: &str| {
-        ["FATAL ", "ERROR ", "WARNING "].iter().find_map(|word| line.find(word)).map(|at| line[at..].to_owned())
-    };
-    let told: Vec<String> = log.lines().filter_map(words).collect();
-    if told.is_empty() { log.trim().replace('\n', "; ") } else { told.join("; ") }
+    let messages: Vec<&str> = log
+        .lines()
+        .filter_map(|line| {
+            ["FATAL ", "ERROR ", "WARNING "].iter().find_map(|word| line.find(word)).map(|at| &line[at..])
+        })
+        .collect();
+    if messages.is_empty() { log.trim().replace('\n', "; ") } else { messages.join("; ") }
 }
 
 #[cfg(test)]
@@ -239,12 +241,11 @@ mod tests {
     #[test]
     fn missing_program_is_named_with_what_installs_it() {
         let folder = tempfile::tempdir().unwrap();
-        let places = || std::iter::once(folder.path().to_owned());
-        let failure = find_in(places()).unwrap_err();
+        let failure = find_in([folder.path().to_owned()].into_iter()).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Missing);
         assert!(failure.tried.contains("pgbouncer") && failure.hint.unwrap().contains("apt install pgbouncer"));
         fs::write(folder.path().join(PROGRAM), "").unwrap();
-        assert_eq!(find_in(places()).unwrap(), folder.path().join(PROGRAM));
+        assert_eq!(find_in([folder.path().to_owned()].into_iter()).unwrap(), folder.path().join(PROGRAM));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::connect::Endpoint;
 use crate::kept::{Rivals, own_key, wait_for_release};
 use crate::postgres::lane::{AskError, Client, Spoken};
-use crate::server::refusal::{Explain as _, failure};
+use crate::server::dialogue::columns;
+use crate::server::refusal::{Explain as _, failing_to, failure};
 use crate::server::url::Address as _;
 use crate::server::{control, system};
 use load::error::{Failure, FailureKind};
@@ -123,10 +124,9 @@ fn refuse_rivals(
          WHERE l.locktype = 'advisory' AND l.classid = {class} AND l.objid <> {own} {place}"
     );
     wait_for_release(patience, endpoint.waiting(), || {
-        let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
-        let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
-        let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();
-        let (pid, from, name, age) = (text(0), text(1), text(2), text(3));
+        let found = client.rows(&rivals).map_err(failing_to(&tried))?;
+        let Some(rival) = found.into_iter().next() else { return Ok(ControlFlow::Break(())) };
+        let [pid, from, name, age] = columns(rival);
         let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
         let hint = format!("{way_out}; if it is a remnant, `SELECT pg_terminate_backend({pid})`");
         Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))

@@ -213,9 +213,10 @@ const SETTINGS: &[&str] = &[
 /// server can read.
 pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
     // PostgreSQL ignores case, and accepts `-` for `_`.
-    let is_level = |name: &str| name.to_ascii_lowercase().replace('-', "_") == "wal_level";
-    let levels = settings.iter().filter(|(name, _)| is_level(name)).map(|(_, level)| level.to_string());
-    let is_decoded = levels.into_iter().any(|level| !["minimal", "replica"].contains(&level.as_str()));
+    let is_decoded = settings.iter().any(|(name, level)| {
+        name.to_ascii_lowercase().replace('-', "_") == "wal_level"
+            && !["minimal", "replica"].contains(&level.to_string().as_str())
+    });
     SETTINGS.iter().copied().filter(|name| !(is_decoded && *name == "wal_level")).collect()
 }
 

@@ -160,12 +160,12 @@ impl Endpoint {
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
         let Address { host, hostaddr, port, vigilance, .. } = &self.address;
-        let go_on = || self.waiting.go_on();
         if self.address.is_socket() {
-            return Socket::connect_unix(&Path::new(host).join(format!(".s.PGSQL.{port}")), timeout, &go_on);
+            let socket = Path::new(host).join(format!(".s.PGSQL.{port}"));
+            return Socket::connect_unix(&socket, timeout, &|| self.waiting.go_on());
         }
         let to = hostaddr.map_or_else(|| host.clone(), |numeric| numeric.to_string());
-        Socket::connect_tcp(&to, *port, timeout, *vigilance, &go_on)
+        Socket::connect_tcp(&to, *port, timeout, *vigilance, &|| self.waiting.go_on())
     }
 
     fn login(&self, attempt: Attempt, options: &str) -> Config {

@@ -125,11 +125,13 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
         .into_iter()
         .filter_map(|row| row.into_iter().next().flatten())
         .collect();
-    let has = |table: &str, column: &str| columns.iter().any(|known| *known == format!("{table}.{column}"));
     let mut missing = Vec::new();
     let mut expressions = Vec::new();
     for (place, source) in COUNTERS.iter().enumerate() {
-        let way = source.ways.iter().find(|(table, needed, _)| needed.iter().all(|column| has(table, column)));
+        let way = source
+            .ways
+            .iter()
+            .find(|(table, needed, _)| needed.iter().all(|column| columns.contains(&format!("{table}.{column}"))));
         match way {
             Some((_, _, expression)) => expressions.push(*expression),
             None => {

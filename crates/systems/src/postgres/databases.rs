@@ -20,6 +20,7 @@ use crate::owner::{MARKER, TableOwner, things_of_others};
 use crate::postgres::lane::{AskError, Client, literal};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
+use crate::server::dialogue::columns;
 use crate::server::refusal::failure;
 use crate::server::system::Claim as _;
 use crate::server::url::Address as _;
@@ -162,8 +163,8 @@ impl Copies for Databases {
         self.ask(|client| {
             let tried = format!("keep the database `{OWN}`");
             let found = self.found(client)?;
-            let is_free = |number: &usize| !found.iter().any(|database| database.name == kept(*number));
-            let number = (1..).find(is_free).unwrap_or_default();
+            let number =
+                (1..).find(|number| !found.iter().any(|database| database.name == kept(*number))).unwrap_or_default();
             let bytes = self.bytes_of(client, OWN)?;
             end_own_sessions(client, OWN)?;
             let name = kept(number);
@@ -216,16 +217,18 @@ impl Copies for Databases {
     fn remove(&self) -> Result<(), Failure> {
         let removed = self.ask(|client| {
             let found = self.found(client)?;
-            let is_own = |one: &&Found| match one.owner {
-                Owner::System => true,
-                // The systems of a process share it.
-                Owner::Process => one.name == OWN,
-                Owner::Remnant | Owner::SomebodyElse => false,
-            };
-            let dropped = found.iter().filter(is_own).map(|one| {
-                refuse_strangers(&self.strangers(one)?, format!("drop the database `{}`", one.name))?;
-                self.drop(client, one)
-            });
+            let dropped = found
+                .iter()
+                .filter(|one| match one.owner {
+                    Owner::System => true,
+                    // The systems of a process share it.
+                    Owner::Process => one.name == OWN,
+                    Owner::Remnant | Owner::SomebodyElse => false,
+                })
+                .map(|one| {
+                    refuse_strangers(&self.strangers(one)?, format!("drop the database `{}`", one.name))?;
+                    self.drop(client, one)
+                });
             // Each goes that can.
             dropped.collect::<Vec<_>>().into_iter().collect::<Result<(), Failure>>()
         });
@@ -255,8 +258,10 @@ impl Databases {
             Claim::check(client, &self.endpoint)?;
             claim::take_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
         }
-        let goes = |one: &&Found| one.owner == Owner::Remnant || (one.owner == Owner::SomebodyElse && one.name == OWN);
-        for one in found.iter().filter(goes) {
+        for one in found
+            .iter()
+            .filter(|one| one.owner == Owner::Remnant || (one.owner == Owner::SomebodyElse && one.name == OWN))
+        {
             self.refuse_strangers_unless_allowed(one)?;
             self.drop(client, one)?;
         }
@@ -274,8 +279,7 @@ impl Databases {
         );
         let rows = client.rows(&sql).map_err(|error| failure("look for étalon's databases", &error))?;
         let found = rows.into_iter().map(|row| {
-            let text = |place: usize| row.get(place).cloned().flatten().unwrap_or_default();
-            let (name, comment, limit) = (text(0), text(1), text(2));
+            let [name, comment, limit] = columns(row);
             let is_whole = comment.starts_with(MARKER) && limit != BROKEN_LIMIT;
             let known = is_whole.then(|| comment.lines().skip(1).map(str::to_owned).collect());
             Found { owner: self.owner(&comment, &limit), known, name }
@@ -496,10 +500,11 @@ fn in_use(client: &mut Client, failed: Failure, name: &str) -> Failure {
          ORDER BY pid"
     );
     let rows = client.rows(&sql).unwrap_or_default();
-    let Some(first) = rows.first() else { return failed.hint("try again: whoever was connected to it has left") };
-    let text = |place: usize| first.get(place).cloned().flatten().unwrap_or_default();
-    let (pid, user, program, from) = (text(0), text(1), text(2), text(3));
     let others = if rows.len() > 1 { format!(" and {} others", rows.len() - 1) } else { String::new() };
+    let Some(first) = rows.into_iter().next() else {
+        return failed.hint("try again: whoever was connected to it has left");
+    };
+    let [pid, user, program, from] = columns(first);
     let cause = format!("`{user}` is connected to it (`{program}`, session {pid} from {from}){others}");
     Failure { cause, ..failed }
         .hint(format!("leave `{name}` to étalon: disconnect, or `SELECT pg_terminate_backend({pid})`"))

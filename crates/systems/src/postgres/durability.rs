@@ -66,11 +66,12 @@ pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
 
 /// The operating system in `version()`.
 pub(super) fn system_of(version: &str) -> &'static str {
-    let built_for = |marks: &[&str]| marks.iter().any(|mark| version.contains(mark));
-    match () {
-        () if built_for(&["apple-darwin"]) => "macos",
-        () if built_for(&["Visual C++", "mingw", "msvc", "windows"]) => "windows",
-        () => "another",
+    if version.contains("apple-darwin") {
+        "macos"
+    } else if ["Visual C++", "mingw", "msvc", "windows"].iter().any(|mark| version.contains(mark)) {
+        "windows"
+    } else {
+        "another"
     }
 }
 
@@ -93,10 +94,13 @@ mod tests {
 
     #[test]
     fn a_server_tells_its_system_by_its_build() {
-        let of = |built| system_of(&format!("PostgreSQL 17.2 {built}, 64-bit"));
-        assert_eq!(of("on aarch64-apple-darwin23.6.0, compiled by Apple clang version 16.0.0"), "macos");
-        assert_eq!(of("on x86_64-windows, compiled by msvc-19.42.34435"), "windows");
-        assert_eq!(of(", compiled by Visual C++ build 1914"), "windows");
-        assert_eq!(of("(Debian 17.2-1) on x86_64-pc-linux-gnu, compiled by gcc"), "another");
+        for (build, system) in [
+            ("on aarch64-apple-darwin23.6.0, compiled by Apple clang version 16.0.0", "macos"),
+            ("on x86_64-windows, compiled by msvc-19.42.34435", "windows"),
+            (", compiled by Visual C++ build 1914", "windows"),
+            ("(Debian 17.2-1) on x86_64-pc-linux-gnu, compiled by gcc", "another"),
+        ] {
+            assert_eq!(system_of(&format!("PostgreSQL 17.2 {build}, 64-bit")), system, "{build}");
+        }
     }
 }

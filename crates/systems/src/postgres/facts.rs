@@ -1,7 +1,7 @@
 //! Server facts, settings and durability.
 
 use std::env::consts::OS;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::facts::{INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
 use model::{Durability, Facts, Nature};
@@ -15,7 +15,8 @@ use crate::data_place::{DataPlace, hidden};
 use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
-use crate::server::refusal::failure;
+use crate::server::dialogue::columns;
+use crate::server::refusal::failing_to;
 use crate::server::url::Address as _;
 use families::dataset::Tables;
 use load::error::Failure;
@@ -57,30 +58,34 @@ const SECRET: &[&str] = &[
 /// Reads the facts in a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let address = &endpoint.address;
-    let asked = |error: AskError| failure("read the server's facts", &error);
+    let tried = "read the server's facts";
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
-    let version = client.one("SELECT version()").map_err(asked)?;
+    let version = client.one("SELECT version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
-    for row in client.rows(SETTINGS).map_err(asked)? {
+    for row in client.rows(SETTINGS).map_err(failing_to(tried))? {
         let [Some(name), Some(value)] = &row[..] else { continue };
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
     add_instance(&mut facts, client);
-    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(asked)?);
+    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
-    for row in client.rows(DATABASE).map_err(asked)? {
-        let text = |place: usize| row.get(place).cloned().flatten().unwrap_or_default();
-        for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
-            facts.identity(format!("database.{name}"), text(place));
-        }
-        facts.passing("database.name", text(4));
-        facts.passing("database.size_bytes", text(5));
+    for row in client.rows(DATABASE).map_err(failing_to(tried))? {
+        let [encoding, collation, character_type, locale_provider, name, size_bytes] = columns(row);
+        facts.identity("database.encoding", encoding);
+        facts.identity("database.collation", collation);
+        facts.identity("database.character_type", character_type);
+        facts.identity("database.locale_provider", locale_provider);
+        facts.passing("database.name", name);
+        facts.passing("database.size_bytes", size_bytes);
     }
-    if durability::system_of(&version) == "windows" && OS != "windows" && is_here(client, address).map_err(asked)? {
+    if durability::system_of(&version) == "windows"
+        && OS != "windows"
+        && is_here(client, address).map_err(failing_to(tried))?
+    {
         let words = format!(
             "the server is built for Windows and runs on this machine, whose system is {OS}: by Wine or a virtual machine, so \
              that its figures are of neither"
@@ -90,7 +95,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
     facts.passing("path.address", address.shown());
     let tls = match &endpoint.pooler {
-        None => client.one(TLS).map_err(asked)?,
+        None => client.one(TLS).map_err(failing_to(tried))?,
         // The server tells of the pooler's connection.
         Some(_) => client.encryption().unwrap_or_default(),
     };
@@ -100,28 +105,29 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     }
     let place = match &endpoint.pooler {
         Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
-        None => data_place(client, address).map_err(asked)?,
+        None => data_place(client, address).map_err(failing_to(tried))?,
     };
     let schemas = match tables {
         Tables::Own => format!("nspname = '{SCHEMA}'"),
         Tables::None => OTHERS_SCHEMAS.to_owned(),
     };
-    let tablespaces = tablespaces(client, &schemas).map_err(asked)?;
+    let tablespaces = tablespaces(client, &schemas).map_err(failing_to(tried))?;
     // The log may be a link to another device, as may the databases; both are invisible without access to the folder.
-    let links = |data: &Path| ["pg_wal", "base"].map(|name| std::fs::canonicalize(data.join(name)).ok());
-    let places = |data: &Path| links(data).into_iter().flatten().chain(tablespaces.iter().map(PathBuf::from)).collect();
-    let keeping = place.add_to(&mut facts, places);
+    let keeping = place.add_to(&mut facts, |data| {
+        let links = ["pg_wal", "base"].map(|name| std::fs::canonicalize(data.join(name)).ok());
+        links.into_iter().flatten().chain(tablespaces.iter().map(PathBuf::from)).collect()
+    });
     let process = match &place {
-        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(failing_to(tried))?.parse().ok(),
         DataPlace::Elsewhere(_) => None,
     };
     if !tablespaces.is_empty() {
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
-    let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(asked)?;
+    let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
-        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(asked)?);
+        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
     }
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);

@@ -36,11 +36,11 @@ use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
 use crate::owner::TableOwner;
-use crate::postgres::lane::{AskError, Client, Prepared, Spoken, Statements};
+use crate::postgres::lane::{Client, Prepared, Spoken, Statements};
 use crate::server;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
-use crate::server::refusal::{self, failure};
+use crate::server::refusal::{self, failing_to, failure};
 use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
@@ -398,12 +398,12 @@ fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure
 
 /// Refuses a read-only server or database.
 fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    let tried = "ask what the server lets étalon do";
     let Address { user, database, .. } = &endpoint.address;
     outlast_promotion(client, endpoint)?;
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
-    if client.one(may).map_err(asked)? != "t" && client.one(&there).map_err(asked)? != "t" {
+    if client.one(may).map_err(failing_to(tried))? != "t" && client.one(&there).map_err(failing_to(tried))? != "t" {
         let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
         return Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
             .hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));

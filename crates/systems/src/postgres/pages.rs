@@ -13,7 +13,6 @@ use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use families::pages::dialect::{PagesDialect, filler};
 use families::session::{Session, number, one, readable, refused, text};
 use families::system::System;
-use load::datum::Datum;
 use load::error::Failure;
 
 pub struct Pages;
@@ -29,6 +28,13 @@ const NO_WAL_READS: &str = "this server does not count what it reads of its log"
 const NO_READS: &str = "before version 16 the server counts a block that it adds to a table among those that it reads";
 const NO_VIEW: &str = "this server has no such view, or the role may not read it";
 
+const USUAL_BLOCK_BYTES: f64 = 8192.0;
+
+fn ask_setting(session: &mut dyn Session, name: &str) -> Result<String, Failure> {
+    let rows = session.query(&format!("SELECT pg_catalog.current_setting('{name}', true)"))?;
+    Ok(text(rows.first().and_then(|row| row.first())))
+}
+
 struct Abilities {
     columns: BTreeSet<String>,
     timing: bool,
@@ -43,17 +49,12 @@ impl Abilities {
                    a.attrelid WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
                    ('pg_stat_io', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter', 'pg_stat_database')";
         let columns = session.query(sql)?.iter().map(|row| text(row.first())).collect();
-        let mut setting = |name: &str| -> Result<String, Failure> {
-            let rows = session.query(&format!("SELECT pg_catalog.current_setting('{name}', true)"))?;
-            Ok(text(rows.first().and_then(|row| row.first())))
-        };
-        let bytes = |text: String| text.parse().unwrap_or(8192.0);
         Ok(Abilities {
             columns,
-            timing: setting("track_io_timing")? == "on",
-            wal_timing: setting("track_wal_io_timing")? == "on",
-            block_bytes: bytes(setting("block_size")?),
-            wal_block_bytes: bytes(setting("wal_block_size")?),
+            timing: ask_setting(session, "track_io_timing")? == "on",
+            wal_timing: ask_setting(session, "track_wal_io_timing")? == "on",
+            block_bytes: ask_setting(session, "block_size")?.parse().unwrap_or(USUAL_BLOCK_BYTES),
+            wal_block_bytes: ask_setting(session, "wal_block_size")?.parse().unwrap_or(USUAL_BLOCK_BYTES),
         })
     }
 
@@ -75,38 +76,41 @@ impl Abilities {
 /// `pg_stat_io`. NULL for a pair without such operations is 0.
 fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     // Until version 17 all operations have one size.
-    let bytes = |operation: &str| match able.has(&format!("pg_stat_io.{operation}_bytes")) {
-        true => format!("coalesce({operation}_bytes, 0)"),
-        false => format!("coalesce({operation}s, 0) * coalesce(op_bytes, 0)"),
-    };
+    let [read_bytes, write_bytes, extend_bytes] = ["read", "write", "extend"].map(|operation| {
+        if able.has(&format!("pg_stat_io.{operation}_bytes")) {
+            format!("coalesce({operation}_bytes, 0)")
+        } else {
+            format!("coalesce({operation}s, 0) * coalesce(op_bytes, 0)")
+        }
+    });
     let sql = format!(
-        "SELECT object, context, sum(coalesce(reads, 0)), sum({}), sum(coalesce(read_time, 0)), sum(coalesce(writes, 0) + \
-         coalesce(extends, 0)), sum({} + {}), sum(coalesce(write_time, 0) + coalesce(extend_time, 0) + \
+        "SELECT object, context, sum(coalesce(reads, 0)), sum({read_bytes}), sum(coalesce(read_time, 0)), sum(coalesce(writes, 0) + \
+         coalesce(extends, 0)), sum({write_bytes} + {extend_bytes}), sum(coalesce(write_time, 0) + coalesce(extend_time, 0) + \
          coalesce(writeback_time, 0)), sum(coalesce(fsyncs, 0)), sum(coalesce(fsync_time, 0)) FROM pg_catalog.pg_stat_io GROUP \
-         BY 1, 2 ORDER BY 1, 2",
-        bytes("read"),
-        bytes("write"),
-        bytes("extend")
+         BY 1, 2 ORDER BY 1, 2"
     );
-    let place = |row: &Vec<Datum>| {
-        let object = text(row.first());
-        let class = match object.as_str() {
-            "wal" => FileClass::Log,
-            "relation" => FileClass::Data,
-            _ => FileClass::Temporary,
-        };
-        let name = format!("{object}.{}", text(row.get(1))).replace(' ', "-");
-        let unknown = IoPlace::unknown(class, name, NO_VIEW);
-        Figure::ALL.iter().enumerate().fold(unknown, |place, (index, figure)| {
-            let value = number(row.get(index + 2));
-            match (figure.unit(), value) {
-                ("ms", value) => place.with_reading(*figure, able.time(&object, value)),
-                (_, Some(value)) => place.with(*figure, value),
-                (_, None) => place,
-            }
+    Ok(session
+        .query(&sql)?
+        .iter()
+        .map(|row| {
+            let object = text(row.first());
+            let class = match object.as_str() {
+                "wal" => FileClass::Log,
+                "relation" => FileClass::Data,
+                _ => FileClass::Temporary,
+            };
+            let name = format!("{object}.{}", text(row.get(1))).replace(' ', "-");
+            let unknown = IoPlace::unknown(class, name, NO_VIEW);
+            Figure::ALL.iter().enumerate().fold(unknown, |place, (index, figure)| {
+                let value = number(row.get(index + 2));
+                match (figure.unit(), value) {
+                    ("ms", value) => place.with_reading(*figure, able.time(&object, value)),
+                    (_, Some(value)) => place.with(*figure, value),
+                    (_, None) => place,
+                }
+            })
         })
-    };
-    Ok(session.query(&sql)?.iter().map(place).collect())
+        .collect())
 }
 
 /// Reads writes by kind of process, where there is no `pg_stat_io` yet.
@@ -116,26 +120,35 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
                pg_catalog.pg_stat_database WHERE datname = pg_catalog.current_database()";
     let rows = session.query(sql)?;
     let value = |place: usize| number(rows.first().and_then(|row| row.get(place)));
-    let place = |name: &str, writes: usize| {
-        let place = IoPlace::unknown(FileClass::Data, name, NO_READS);
-        match value(writes) {
-            Some(blocks) => place.with(Figure::Writes, blocks).with(Figure::WriteBytes, blocks * able.block_bytes),
-            None => place,
-        }
-    };
-    let not = |reason: &str| Reading::unavailable(reason);
-    let checkpointer = place("checkpointer", 0)
-        .with_reading(Figure::WriteStall, value(1).map_or_else(|| not(NO_VIEW), Reading::Value))
-        .with_reading(Figure::Syncs, not("before version 16 the server does not count the syncs of a checkpoint"))
-        .with_reading(Figure::SyncStall, value(2).map_or_else(|| not(NO_VIEW), Reading::Value));
-    let cleaner = place("background-writer", 3)
-        .with_reading(Figure::WriteStall, not("before version 16 the server does not time its background writer"))
+    let [checkpointer, cleaner, sessions] =
+        [("checkpointer", 0), ("background-writer", 3), ("sessions", 4)].map(|(name, writes)| {
+            let place = IoPlace::unknown(FileClass::Data, name, NO_READS);
+            match value(writes) {
+                Some(blocks) => place.with(Figure::Writes, blocks).with(Figure::WriteBytes, blocks * able.block_bytes),
+                None => place,
+            }
+        });
+    let checkpointer = checkpointer
+        .with_reading(Figure::WriteStall, value(1).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value))
+        .with_reading(
+            Figure::Syncs,
+            Reading::unavailable("before version 16 the server does not count the syncs of a checkpoint"),
+        )
+        .with_reading(Figure::SyncStall, value(2).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value));
+    let cleaner = cleaner
+        .with_reading(
+            Figure::WriteStall,
+            Reading::unavailable("before version 16 the server does not time its background writer"),
+        )
         .with(Figure::Syncs, 0.0)
         .with(Figure::SyncStall, 0.0);
-    let sessions = place("sessions", 4)
+    let sessions = sessions
         .with_reading(Figure::WriteStall, able.time("relation", value(6)))
-        .with_reading(Figure::Syncs, value(5).map_or_else(|| not(NO_VIEW), Reading::Value))
-        .with_reading(Figure::SyncStall, not("before version 16 the server does not time the syncs of sessions"));
+        .with_reading(Figure::Syncs, value(5).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value))
+        .with_reading(
+            Figure::SyncStall,
+            Reading::unavailable("before version 16 the server does not time the syncs of sessions"),
+        );
     Ok(vec![checkpointer, cleaner, sessions])
 }
 

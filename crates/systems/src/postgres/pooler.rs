@@ -80,17 +80,16 @@ impl fmt::Display for Pooler {
 /// # Errors
 /// The pool gives two clients no sessions, or ends their transactions.
 pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Pooler>, Failure> {
-    let asked = |error: AskError| explain(endpoint, &error);
-    if client.answers_as_logged_in().map_err(asked)? {
+    if client.answers_as_logged_in().map_err(|error| explain(endpoint, &error))? {
         return Ok(None);
     }
     client.limit(POOL_TIMEOUT);
     let mut second = endpoint.connect("")?;
     second.limit(POOL_TIMEOUT);
-    let goes_to_others = goes_to_others(client, &mut second).map_err(asked)?
-        || meets_others(client, &mut second, endpoint).map_err(asked)?;
+    let goes_to_others = goes_to_others(client, &mut second).map_err(|error| explain(endpoint, &error))?
+        || meets_others(client, &mut second, endpoint).map_err(|error| explain(endpoint, &error))?;
     let lends = if goes_to_others {
-        let prepares = prepares(client).map_err(asked)?;
+        let prepares = prepares(client).map_err(|error| explain(endpoint, &error))?;
         second.close();
         Lends::Transaction { prepares }
     } else if is_reset(second, endpoint)? {
@@ -169,9 +168,8 @@ fn prepares(client: &mut Client) -> Result<bool, AskError> {
 
 /// Tells whether what a client has set is gone for the next.
 fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
-    let asked = |error: AskError| explain(endpoint, &error);
-    let session = leaving.one(BACKEND).map_err(asked)?;
-    leaving.execute("SET etalon.probe = 'left'").map_err(asked)?;
+    let session = leaving.one(BACKEND).map_err(|error| explain(endpoint, &error))?;
+    leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain(endpoint, &error))?;
     leaving.close();
     let there = format!(
         "SELECT (pg_catalog.pg_backend_pid() = {session})::int, coalesce(pg_catalog.current_setting('etalon.probe', true), ''), \
@@ -180,10 +178,10 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     for _ in 0..LOOKS {
         let mut next = endpoint.connect("")?;
         next.limit(POOL_TIMEOUT);
-        let row = next.rows(&there).map_err(asked)?.into_iter().next().unwrap_or_default();
+        let row = next.rows(&there).map_err(|error| explain(endpoint, &error))?.into_iter().next().unwrap_or_default();
         let [Some(is_same), Some(left), Some(lives)] = &row[..] else { continue };
         if left == "left" {
-            next.execute("RESET etalon.probe").map_err(asked)?;
+            next.execute("RESET etalon.probe").map_err(|error| explain(endpoint, &error))?;
         }
         next.close();
         if is_same == "1" || lives == "0" {

@@ -345,12 +345,12 @@ impl Private {
 
     fn spec_with(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
-        let setting = |name: &str, value: String| ["-c".to_owned(), format!("{name}={value}")];
+        let planned = self.recipe.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        let settings = planned.chain(own.iter().map(|(name, value)| format!("{name}={value}")));
         let spec = folders
             .program(self.recipe.programs.postgres(), folders.log())
             .args(["-D".into(), folders.data().into_os_string()])
-            .args(self.recipe.settings.iter().flat_map(|(name, value)| setting(name, value.to_string())))
-            .args(own.iter().flat_map(|(name, value)| setting(name, value.clone())))
+            .args(settings.flat_map(|setting| ["-c".to_owned(), setting]))
             .end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }

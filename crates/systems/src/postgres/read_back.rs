@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::postgres::lane::Client;
+use crate::server::dialogue::columns;
 use crate::server::refusal::failure;
 use load::error::Failure;
 
@@ -49,19 +50,18 @@ pub(super) fn strays(client: &mut Client, data: &Path, arguments: &[OsString]) -
     let rows = client.rows(ORIGINS).map_err(|error| failure("read back the private server's settings", &error))?;
     let own_file = data.join("postgresql.conf");
     let own_file = own_file.canonicalize().unwrap_or(own_file);
-    let is_own = |name: &str, source: &str, file: &str| match source {
-        "command line" => given.contains(name),
-        "configuration file" => {
-            let is_own_file = file.is_empty() || Path::new(file).canonicalize().is_ok_and(|file| file == own_file);
-            is_own_file && OF_INITDB.contains(&name)
-        }
-        _ => name == OF_PROCESS,
-    };
     let mut strays = Vec::new();
     for row in rows {
-        let mut cells = row.into_iter().map(Option::unwrap_or_default);
-        let [name, source, file] = [(); 3].map(|()| cells.next().unwrap_or_default());
-        if !is_own(&name, &source, &file) {
+        let [name, source, file] = columns(row);
+        let is_own = match source.as_str() {
+            "command line" => given.contains(&name),
+            "configuration file" => {
+                let is_own_file = file.is_empty() || Path::new(&file).canonicalize().is_ok_and(|file| file == own_file);
+                is_own_file && OF_INITDB.contains(&name.as_str())
+            }
+            _ => name == OF_PROCESS,
+        };
+        if !is_own {
             strays.push(name);
         }
     }

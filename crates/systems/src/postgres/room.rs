@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::SCHEMA;
 use crate::owner::{self, MARKER};
 use crate::postgres::lane::{AskError, Client, literal};
-use crate::server::refusal::failure;
+use crate::server::dialogue::columns;
+use crate::server::refusal::failing_to;
 use load::error::{Failure, FailureKind};
 
 /// Selects the things of the schema that are étalon's to drop.
@@ -48,9 +49,10 @@ impl Thing {
 
     /// Tells whether it is one of what the comment lists, and not another by the same name.
     fn is_listed(&self, listed: &Listed) -> bool {
-        let is_alike = |name: &str| name == self.name() || name.to_lowercase() == self.name();
-        let is_same = |oid: &Option<String>| oid.as_ref().is_none_or(|oid| self.kind == "table" && *oid == self.oid);
-        listed.iter().any(|(name, oid)| is_alike(name) && is_same(oid))
+        listed.iter().any(|(name, oid)| {
+            let is_alike = name == self.name() || name.to_lowercase() == self.name();
+            is_alike && oid.as_ref().is_none_or(|oid| self.kind == "table" && *oid == self.oid)
+        })
     }
 
     fn drop_statement(&self) -> String {
@@ -148,9 +150,10 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
 fn parted(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
     let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
     let tables: BTreeSet<String> = tables.collect();
-    let is_alike = |thing: &Thing| thing.kind != "table" && tables.contains(thing.name());
-    let is_own = |thing: &Thing| thing.is_listed(listed) && !is_alike(thing);
-    things.into_iter().partition(is_own)
+    things.into_iter().partition(|thing| {
+        let is_alike = thing.kind != "table" && tables.contains(thing.name());
+        thing.is_listed(listed) && !is_alike
+    })
 }
 
 impl Room {
@@ -186,8 +189,8 @@ impl Room {
 
     /// Drops étalon's things but those that something of others needs. Returns whether any are left.
     pub(super) fn clear(&self, client: &mut Client) -> Result<bool, AskError> {
-        let is_free = |thing: &&Thing| !self.dependents.iter().any(|one| one.on_oid == thing.oid);
-        let mut left: Vec<&Thing> = self.own.iter().filter(is_free).collect();
+        let mut left: Vec<&Thing> =
+            self.own.iter().filter(|thing| !self.dependents.iter().any(|one| one.on_oid == thing.oid)).collect();
         let is_bound = left.len() < self.own.len();
         let tables: Vec<&str> =
             left.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
@@ -235,9 +238,8 @@ fn attempt(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError>
 
 fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     let things = client.rows(THINGS)?.into_iter().map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        Thing { kind: next(), identity: next(), class: next(), oid: next() }
+        let [kind, identity, class, oid] = columns(row);
+        Thing { kind, identity, class, oid }
     });
     Ok(things.collect())
 }
@@ -248,8 +250,8 @@ fn dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec
     if own.is_empty() {
         return Ok(Vec::new());
     }
-    let list = |of: fn(&Thing) -> &str| own.iter().map(of).collect::<Vec<_>>().join(", ");
-    let (classes, oids) = (list(|thing| thing.class.as_str()), list(|thing| thing.oid.as_str()));
+    let classes = own.iter().map(|thing| thing.class.as_str()).collect::<Vec<_>>().join(", ");
+    let oids = own.iter().map(|thing| thing.oid.as_str()).collect::<Vec<_>>().join(", ");
     let names: Vec<String> = listed.keys().map(|name| literal(&name.to_lowercase())).collect();
     let names = if names.is_empty() { "NULL".to_owned() } else { names.join(", ") };
     let sql = format!(
@@ -274,20 +276,19 @@ fn dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec
          0) o WHERE NOT EXISTS (SELECT FROM part q WHERE q.classid = d.classid AND q.objid = d.objid) ORDER BY 1, 2"
     );
     let dependents = client.rows(&sql)?.into_iter().map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        Dependent { shown: next(), on: next(), on_oid: next() }
+        let [shown, on, on_oid] = columns(row);
+        Dependent { shown, on, on_oid }
     });
     Ok(dependents.collect())
 }
 
 /// Things in a database that étalon made for its tables, apart from étalon's own and from those that it was made with.
 pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
-    let asked = |error: AskError| failure("look at what is in étalon's database", &error);
-    let listed = listed_in(&read_comment(client).map_err(asked)?);
-    let (_, others) = parted(things(client).map_err(asked)?, &listed);
+    let tried = "look at what is in étalon's database";
+    let listed = listed_in(&read_comment(client).map_err(failing_to(tried))?);
+    let (_, others) = parted(things(client).map_err(failing_to(tried))?, &listed);
     let inside: Vec<String> = others.iter().map(Thing::shown).collect();
-    let outside = outside(client).map_err(asked)?.into_iter().filter(|thing| !known.contains(thing));
+    let outside = outside(client).map_err(failing_to(tried))?.into_iter().filter(|thing| !known.contains(thing));
     Ok(inside.into_iter().chain(outside).collect())
 }
 
@@ -342,25 +343,21 @@ mod tests {
         assert_eq!(listed_in(&comment(&listed)), listed);
         assert_eq!(listed_in(MARKER), Listed::new(), "of an étalon that listed none");
         assert_eq!(listed_in("mine\na"), Listed::new());
-        let thing = |identity: &str| Thing {
-            kind: "function".to_owned(),
-            identity: identity.to_owned(),
-            class: String::new(),
-            oid: String::new(),
-        };
-        assert_eq!(thing("etalon.f(integer,text)").name(), "f");
-        assert_eq!(thing("etalon.\"F\"").name(), "F");
-        assert_eq!(thing("postgis").name(), "postgis");
+        assert_eq!(thing("function", "etalon.f(integer,text)").name(), "f");
+        assert_eq!(thing("function", "etalon.\"F\"").name(), "F");
+        assert_eq!(thing("function", "postgis").name(), "postgis");
+    }
+
+    fn thing(kind: &str, identity: &str) -> Thing {
+        Thing { kind: kind.to_owned(), identity: identity.to_owned(), class: String::new(), oid: String::new() }
+    }
+
+    fn shown(things: &[Thing]) -> String {
+        things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
     fn things_with_names_alike_are_others() {
-        let thing = |kind: &str, identity: &str| Thing {
-            kind: kind.to_owned(),
-            identity: identity.to_owned(),
-            class: String::new(),
-            oid: String::new(),
-        };
         let listed: Listed =
             ["pgbench_accounts", "TIO", "Quoted", "pay"].map(|name| (name.to_owned(), None)).into_iter().collect();
         let (own, others) = parted(
@@ -375,7 +372,6 @@ mod tests {
             ],
             &listed,
         );
-        let shown = |things: &[Thing]| things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ");
         assert_eq!(
             shown(&own),
             "table etalon.pgbench_accounts; table etalon.tio; view etalon.\"Quoted\"; function etalon.pay(integer)"

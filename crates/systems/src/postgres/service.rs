@@ -88,9 +88,10 @@ fn section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure
         }
         let Some(option) = known.iter().find(|option| **option == key) else {
             let is_name = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-            return match is_name {
-                true => refuse(&format!("étalon has no option `{key}`")),
-                false => refuse("what stands before the `=` is no name of an option"),
+            return if is_name {
+                refuse(&format!("étalon has no option `{key}`"))
+            } else {
+                refuse("what stands before the `=` is no name of an option")
             };
         };
         // An empty value is the default's.

@@ -115,23 +115,28 @@ enum Scope {
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     let rows = client.rows("SELECT name, context FROM pg_catalog.pg_settings");
     let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
-    let pair = |row: Vec<Option<String>>| {
-        let mut row = row.into_iter();
-        Some((row.next()??, row.next()??))
-    };
-    Ok(rows.into_iter().filter_map(pair).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| {
+            let mut row = row.into_iter();
+            Some((row.next()??, row.next()??))
+        })
+        .collect())
 }
 
 fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
-    let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(name, value), cause);
     refuse_reserved(name, value, RESERVED)?;
     match known.get(name).map(String::as_str) {
         Some("user" | "superuser") => Ok(Scope::Session),
         Some("backend" | "superuser-backend") => Ok(Scope::Start),
-        Some("internal") => Err(refuse("it cannot be set: it says how the server was built or initialised".to_owned())),
+        Some("internal") => {
+            let cause = "it cannot be set: it says how the server was built or initialised";
+            Err(Failure::new(FailureKind::Plan, tried(name, value), cause))
+        }
         Some(context) => {
             let how = if context == "postmaster" { "at the server's start" } else { "in the server's configuration" };
-            Err(refuse(format!("it can be set only {how}, and étalon does not change a server that it did not start"))
+            let cause = format!("it can be set only {how}, and étalon does not change a server that it did not start");
+            Err(Failure::new(FailureKind::Plan, tried(name, value), cause)
                 .hint("let étalon start one: `server = { engine = \"postgres\" }` in place of `url`"))
         }
         // Extensions loaded on first use have settings with a dot.
@@ -162,8 +167,11 @@ fn try_out(name: &str, value: &str) -> String {
 
 /// Writes a setting for the startup message's `options`.
 fn option(name: &str, value: &str) -> String {
-    let escape = |text: &str| text.replace('\\', "\\\\").replace(' ', "\\ ");
     format!("-c {}={}", escape(name), escape(value))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace(' ', "\\ ")
 }
 
 #[cfg(test)]

@@ -7,15 +7,17 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
-        let table = |name: &str, more: &str, kind: &str| {
-            format!("CREATE TABLE {name} (id integer PRIMARY KEY{more}, g geometry({kind}, 0) NOT NULL)")
-        };
-        vec![
-            table("cell", ", dept integer NOT NULL", "Polygon"),
-            table("road", ", cls integer NOT NULL", "LineString"),
-            table("pt", "", "Point"),
-            table("shape", "", "Polygon"),
-        ]
+        let tables = [
+            ("cell", ", dept integer NOT NULL", "Polygon"),
+            ("road", ", cls integer NOT NULL", "LineString"),
+            ("pt", "", "Point"),
+            ("shape", "", "Polygon"),
+        ];
+        tables
+            .map(|(name, more, kind)| {
+                format!("CREATE TABLE {name} (id integer PRIMARY KEY{more}, g geometry({kind}, 0) NOT NULL)")
+            })
+            .to_vec()
     }
 
     fn geometry(&self) -> (&'static str, &'static str) {
@@ -27,8 +29,8 @@ impl SpatialDialect for Spatial {
     }
 
     fn indexes(&self, _extent: i64) -> Vec<String> {
-        let index = |table: &str| format!("CREATE INDEX {table}_g ON {table} USING gist (g)");
-        let mut statements: Vec<String> = ["cell", "road", "pt"].map(index).to_vec();
+        let mut statements: Vec<String> =
+            ["cell", "road", "pt"].map(|table| format!("CREATE INDEX {table}_g ON {table} USING gist (g)")).to_vec();
         statements.push("ANALYZE cell, road, pt, shape".to_owned());
         statements
     }

@@ -8,7 +8,7 @@ use super::{PostgresServer, PostgresSystem, SCHEMA, reach};
 use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client};
 use crate::server::parts::{LoadsParts, NOTES};
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::{self, pieces};
 use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
@@ -61,21 +61,25 @@ fn explain(tried: &str, error: &AskError) -> Failure {
 
 /// Begins a transaction, in which the schema has nothing of étalon's any more, and notes what étalon makes there.
 fn begin(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
-    let asked = |error: AskError| explain(&format!("make the schema `{SCHEMA}`"), &error);
-    client.execute("BEGIN").map_err(asked)?;
+    let tried = format!("make the schema `{SCHEMA}`");
+    client.execute("BEGIN").map_err(|error| explain(&tried, &error))?;
     let mut names = data.names(&PostgresDialect);
     names.extend(NOTES.rsplit('.').next().map(str::to_owned));
-    if client.one(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL")).map_err(asked)? == "t" {
-        let room = Room::look(client, reach).map_err(asked)?;
+    if client
+        .one(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL"))
+        .map_err(|error| explain(&tried, &error))?
+        == "t"
+    {
+        let room = Room::look(client, reach).map_err(|error| explain(&tried, &error))?;
         room.refuse_dependents()?;
         room.refuse_taken(&names)?;
-        room.clear(client).map_err(asked)?;
+        room.clear(client).map_err(|error| explain(&tried, &error))?;
         if !room.is_shared() {
-            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(asked)?;
+            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(|error| explain(&tried, &error))?;
         }
     }
-    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(asked)?;
-    room::write_comment(client, &names).map_err(asked)
+    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(|error| explain(&tried, &error))?;
+    room::write_comment(client, &names).map_err(|error| explain(&tried, &error))
 }
 
 /// Returns what was sent to the tables.
@@ -188,15 +192,16 @@ pub(super) struct Untouched {
 impl Untouched {
     /// `None` while a numbered transaction is running.
     pub(super) fn now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
-        let mut ask = |sql: &str| client.one(sql).map_err(|error| failure("ask whether anything was written", &error));
+        let tried = "ask whether anything was written";
         // In this order: a transaction that begins after the first question is still visible at the second.
         let writing = "SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND granted \
                        AND mode = 'ExclusiveLock') + (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)";
-        if ask(writing)? != "0" {
+        if client.one(writing).map_err(failing_to(tried))? != "0" {
             return Ok(None);
         }
-        let last = ask("SELECT concat_ws(' ', pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()), \
-             extract(epoch FROM pg_catalog.pg_postmaster_start_time()))")?;
+        let last = "SELECT concat_ws(' ', pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()), \
+                    extract(epoch FROM pg_catalog.pg_postmaster_start_time()))";
+        let last = client.one(last).map_err(failing_to(tried))?;
         Ok(Some(Untouched { last }))
     }
 }
@@ -218,23 +223,24 @@ pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     if owner_of_schema(client)? != TableOwner::Etalon {
         return Ok(());
     }
-    let asked = |error: AskError| failure(format!("drop the schema `{SCHEMA}`"), &error);
-    let mut remove = || {
-        client.execute("BEGIN")?;
-        let room = Room::look(client, Reach::Names)?;
-        match (room.clear(client)?, room.is_shared()) {
-            (false, false) => client.execute(&format!("DROP SCHEMA {SCHEMA}"))?,
-            // What others make by these names from now on is not étalon's.
-            (false, true) => room::write_comment(client, &BTreeSet::new())?,
-            (true, _) => {}
-        }
-        client.execute("COMMIT")?;
-        Ok(room)
-    };
-    let room = remove();
+    let room = clear_room(client);
     if matches!(room, Err(AskError::Server(_))) {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
     }
-    room.map_err(asked)?.refuse_to_leave_unsaid()
+    room.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_to_leave_unsaid()
+}
+
+/// Drops in one transaction, and returns what is left.
+fn clear_room(client: &mut Client) -> Result<Room, AskError> {
+    client.execute("BEGIN")?;
+    let room = Room::look(client, Reach::Names)?;
+    match (room.clear(client)?, room.is_shared()) {
+        (false, false) => client.execute(&format!("DROP SCHEMA {SCHEMA}"))?,
+        // What others make by these names from now on is not étalon's.
+        (false, true) => room::write_comment(client, &BTreeSet::new())?,
+        (true, _) => {}
+    }
+    client.execute("COMMIT")?;
+    Ok(room)
 }

@@ -106,8 +106,9 @@ impl Sources<'_> {
 
     /// Named by the user, else an existing one in his folder.
     fn file(&self, option: &str, usual: &str) -> Option<PathBuf> {
-        let usual = || self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file));
-        self.get(option).map(PathBuf::from).or_else(usual)
+        self.get(option)
+            .map(PathBuf::from)
+            .or_else(|| self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file)))
     }
 
     fn mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
@@ -201,19 +202,25 @@ impl Sources<'_> {
         Ok(Some(ClientIdentity { certificate, key, password }))
     }
 
+    /// Index of a version among those that libpq knows.
+    fn version(&self, option: &str) -> Result<Option<usize>, Failure> {
+        const KNOWN: [&str; 4] = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
+        let Some(text) = self.get(option) else { return Ok(None) };
+        match KNOWN.iter().position(|name| name.eq_ignore_ascii_case(&text)) {
+            None => Err(wrong(format!("`{option}` is none of the versions {}", KNOWN.join(", ")))),
+            index => Ok(index),
+        }
+    }
+
     fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
-        let limit = |option: &str, default: usize| {
-            let Some(text) = self.get(option) else { return Ok(default) };
-            let known = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
-            known
-                .iter()
-                .position(|name| name.eq_ignore_ascii_case(&text))
-                .ok_or_else(|| wrong(format!("`{option}` is none of the versions {}", known.join(", "))))
-        };
-        let spoken = limit("ssl_min_protocol_version", 2)?..=limit("ssl_max_protocol_version", 3)?;
+        let lowest = self.version("ssl_min_protocol_version")?.unwrap_or(2);
+        let highest = self.version("ssl_max_protocol_version")?.unwrap_or(3);
         let all = [(2, &rustls::version::TLS12), (3, &rustls::version::TLS13)];
-        let versions: Vec<_> =
-            all.into_iter().filter(|(place, _)| spoken.contains(place)).map(|(_, one)| one).collect();
+        let versions: Vec<_> = all
+            .into_iter()
+            .filter(|(index, _)| (lowest..=highest).contains(index))
+            .map(|(_, version)| version)
+            .collect();
         if versions.is_empty() {
             return Err(wrong("no version of TLS is left between the lowest and the highest that it allows")
                 .hint("étalon speaks `TLSv1.2` and `TLSv1.3`"));
@@ -247,9 +254,8 @@ impl TlsOptions {
     /// Reads the options from the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not
     /// encrypt there, and libpq ignores the options.
     pub(super) fn read(url: &Given, environment: Environment<'_>, is_socket: bool) -> Result<TlsOptions, Failure> {
-        let is_own = |name: &str| OPTIONS.iter().any(|(option, _)| *option == name);
-        let own = url.iter().filter(|(name, _)| is_own(name)).map(|(name, value)| (*name, value.clone()));
-        let mut said: BTreeMap<&'static str, String> = own.collect();
+        let own = url.iter().filter(|(name, _)| OPTIONS.iter().any(|(option, _)| option == *name));
+        let mut said: BTreeMap<&'static str, String> = own.map(|(name, value)| (*name, value.clone())).collect();
         let given = Sources { said: &said, environment, folder: user_folder(environment) };
         let mode = given.mode(given.get("sslrootcert").as_deref())?;
         let negotiation = given.negotiation(mode)?;

@@ -117,8 +117,10 @@ impl<T: Send + 'static> Office<T> {
         }
         let (opener, to_do) = (Arc::clone(opener), Arc::clone(&self.to_do));
         let (made_by, bell) = (self.made_by.clone(), Arc::clone(&self.bell));
-        let work = move || log_in_as_asked(&opener, &to_do, &made_by, &bell);
-        match thread::Builder::new().name("etalon-login".to_owned()).spawn(work) {
+        match thread::Builder::new()
+            .name("etalon-login".to_owned())
+            .spawn(move || log_in_as_asked(&opener, &to_do, &made_by, &bell))
+        {
             Ok(handle) => self.threads.push(handle),
             Err(cause) if self.threads.is_empty() => return Err(lost(&cause)),
             // Fewer threads are only slower.
@@ -129,13 +131,12 @@ impl<T: Send + 'static> Office<T> {
 }
 
 fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: &Sender<Made<T>>, bell: &Socket) {
-    let used_ns = || host::cpu::thread_cpu().map_or(0, |cpu| cpu.as_nanos() as u64);
     let mut before_ns = 0;
     loop {
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(client) = next else { return };
         let opened = opener();
-        let now_ns = used_ns();
+        let now_ns = host::cpu::thread_cpu().map_or(0, |cpu| cpu.as_nanos() as u64);
         let cpu_ns = now_ns.saturating_sub(before_ns);
         before_ns = now_ns;
         // The lane may be gone, and the connection with it.

@@ -32,9 +32,8 @@ impl<S: Server> Holder for Held<S> {
 
 /// Asks for the least that the server answers.
 pub(crate) fn ping<P: WireProtocol>(client: &mut super::dialogue::Client<P>) -> Result<(), Failure> {
-    let lost = |error| failure("keep étalon's own session", &error);
     client.limit(PING_TIMEOUT);
-    P::ping(client).map_err(lost)?;
+    P::ping(client).map_err(|error| failure("keep étalon's own session", &error))?;
     client.lift_limit();
     Ok(())
 }

@@ -170,14 +170,11 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
 
     /// Whether the answering sessions are the clients' own: a proxy may route read-only queries elsewhere.
     fn hold_against_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
-        let is_other = |(client, (session, _)): (usize, &(i64, SessionCounts))| {
+        let is_elsewhere = answers.iter().enumerate().any(|(client, (session, _))| {
             // MySQL's login reports the last 32 bits of longer numbers.
             self.lane.session_number(client).is_some_and(|number| number != *session as u32)
-        };
-        match answers.iter().enumerate().any(is_other) {
-            true => Err(ELSEWHERE.to_owned()),
-            false => Ok(()),
-        }
+        });
+        if is_elsewhere { Err(ELSEWHERE.to_owned()) } else { Ok(()) }
     }
 
     /// Asks each session for its counts so far.
@@ -226,8 +223,8 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         if let Some(message) = failed {
             return Ok(Err(format!("the server does not tell a session what it has counted of it: {message}")));
         }
-        let read = |client| self.question.read(self.lane.kept_rows(client));
-        let all: Option<Vec<_>> = (0..connections).map(read).collect();
+        let all: Option<Vec<_>> =
+            (0..connections).map(|client| self.question.read(self.lane.kept_rows(client))).collect();
         Ok(all.ok_or_else(|| "the server tells no session what it has counted of it".to_owned()))
     }
 }
@@ -350,10 +347,13 @@ pub(crate) mod tests {
 
     #[test]
     fn sessions_that_are_not_those_of_the_logins_are_not_counted() {
-        let refused = |logins: &[u32], answering: &[i64]| counted(logins, answering).session_counts().unwrap_err();
-        assert_eq!(refused(&[1, 2, 3], &[1, 7, 3]), ELSEWHERE, "a proxy has sent the question to another server");
-        assert_eq!(refused(&[0], &[7]), ELSEWHERE, "what answered the login told no number");
-        assert_eq!(refused(&[1, 1], &[1, 1]), SHARED);
+        for (logins, answering, reason, why) in [
+            (&[1, 2, 3][..], &[1, 7, 3][..], ELSEWHERE, "a proxy has sent the question to another server"),
+            (&[0], &[7], ELSEWHERE, "what answered the login reported no number"),
+            (&[1, 1], &[1, 1], SHARED, "two clients share a session"),
+        ] {
+            assert_eq!(counted(logins, answering).session_counts().unwrap_err(), reason, "{why}");
+        }
         let long = counted(&[5], &[(1 << 32) + 5]).session_counts().unwrap();
         assert_eq!(long.transactions, Some(0), "the login tells the last 32 bits");
     }

@@ -116,12 +116,15 @@ pub(crate) fn hold<P: WireProtocol>(
     sent: &Contents,
     asked: impl Fn(AskError<P::Error>) -> Failure,
 ) -> Result<(), Failure> {
-    let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
     let found = Contents::read_by(data, dialect, |sql| {
         let rows = client.rows(sql)?;
-        Ok(rows.into_iter().next().unwrap_or_default().into_iter().map(datum).collect())
+        Ok(rows.into_iter().next().unwrap_or_default().into_iter().map(text_datum).collect())
     });
     sent.hold(data, &found.map_err(asked)?)
+}
+
+pub(crate) fn text_datum(value: Option<String>) -> Datum {
+    value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)))
 }
 
 /// Writes a row for `INSERT`, with a trailing comma. `literal` quotes a text.
@@ -143,8 +146,9 @@ pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql:
 
 /// FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
 pub(crate) fn fingerprint(text: &str) -> u64 {
-    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix)
+    text.as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 pub(crate) fn random_password() -> String {

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::dialogue::AskError;
-use super::refusal::failure;
+use super::dialogue::{AskError, columns, first_row};
+use super::refusal::{failing_to, failure};
 use super::system::{Claim as _, ClientOf, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
+use super::text_datum;
 use families::contents::{Contents, Rows, Tally};
 use families::dataset::{Dataset, Part, Table, Tables};
-use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
 /// The notes, in étalon's own schema or database.
@@ -131,11 +131,12 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
     let mut noted = BTreeMap::new();
     let mut is_ours = false;
     for row in rows? {
-        let number = |place: usize| row.get(place).cloned().flatten().and_then(|text| text.parse::<i64>().ok());
-        let (part, rows, sum) = (number(0), number(1).unwrap_or_default() as u64, number(2).unwrap_or_default());
+        let [part, rows, sum, what] = columns(row);
+        let [part, rows, sum] = [part, rows, sum].map(|text| text.parse::<i64>().ok());
+        let tally = Tally { rows: rows.unwrap_or_default() as u64, sum: sum.unwrap_or_default() };
         match part.map(usize::try_from) {
-            Some(Ok(part)) => drop(noted.insert(part, Tally { rows, sum })),
-            _ => is_ours = row.get(3).and_then(Option::as_deref) == Some(whose),
+            Some(Ok(part)) => drop(noted.insert(part, tally)),
+            _ => is_ours = what == whose,
         }
     }
     Ok(is_ours.then_some(noted))
@@ -194,20 +195,22 @@ impl<S: LoadsParts> Load<'_, S> {
     /// The note comes first: another étalon waits for it.
     fn part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
         let Some(table) = self.data.tables.get(part.table) else { return Ok(()) };
-        let asked = |error: AskError<ErrorOf<S>>| failure(self.tried(), &error);
+        let tried = self.tried();
         let what = format!("{} {}..{}", table.name, part.rows.start, part.rows.end);
-        client.execute("BEGIN").map_err(asked)?;
-        client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, '{what}')")).map_err(asked)?;
+        client.execute("BEGIN").map_err(failing_to(&tried))?;
+        client
+            .execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, '{what}')"))
+            .map_err(failing_to(&tried))?;
         let mut rows = Rows::part(table, part.rows.clone()).until(&self.system.interrupt);
         S::send(client, table, &mut rows)?;
         let tally = rows.tally();
         if tally.rows != part.rows.end - part.rows.start {
-            client.execute("ROLLBACK").map_err(asked)?;
+            client.execute("ROLLBACK").map_err(failing_to(&tried))?;
             return Err(self.stopped());
         }
         let Tally { rows, sum } = tally;
         let note = format!("UPDATE {NOTES} SET row_count = {rows}, checksum = {sum} WHERE part = {number}");
-        client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(asked)?;
+        client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(failing_to(&tried))?;
         self.sent().insert(number, tally);
         self.system.progress.add(rows);
         Ok(())
@@ -232,8 +235,7 @@ impl<S: LoadsParts> Load<'_, S> {
             later.iter().try_for_each(|(number, statement)| self.build(client, *number, statement))?;
             S::polish(client, table)?;
             let found = Contents::read_table(table, S::DIALECT, |sql| {
-                let row = client.rows(sql)?.into_iter().next().unwrap_or_default();
-                Ok(row.into_iter().map(|value| value.map_or(Datum::Null, |text| Datum::Text(text.into()))).collect())
+                Ok(first_row(client.rows(sql)?).into_iter().map(text_datum).collect())
             });
             let found = found.map_err(|error: AskError<ErrorOf<S>>| failure(self.tried(), &error))?;
             Tally { rows: table.rows, ..*sent }.hold(&table.name, &self.data.name, found)
@@ -245,16 +247,7 @@ impl<S: LoadsParts> Load<'_, S> {
         if self.sent().contains_key(&number) {
             return Ok(());
         }
-        let mut run = || {
-            client.execute("BEGIN")?;
-            match client.execute(statement) {
-                Err(error) if S::is_there(&error) => {}
-                other => other?,
-            }
-            client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, 'key or index')"))?;
-            client.execute("COMMIT")
-        };
-        run().map_err(|error| failure(self.tried(), &error))
+        build_and_note::<S>(client, number, statement).map_err(|error| failure(self.tried(), &error))
     }
 
     /// Does the work in the queue by several connections; the first failure stops all.
@@ -284,12 +277,12 @@ impl<S: LoadsParts> Load<'_, S> {
     }
 
     fn open(&self) -> Result<ClientOf<S>, Failure> {
-        let asked = |error: AskError<ErrorOf<S>>| failure("set up a session that loads", &error);
+        let tried = "set up a session that loads";
         let mut client = self.system.session_on(Tables::Own).open(&self.system.endpoint, Purpose::Control)?;
-        S::Claim::set_limits(&mut client).map_err(asked)?;
+        S::Claim::set_limits(&mut client).map_err(failing_to(tried))?;
         match S::set_up_loader(&mut client) {
             Ok(()) | Err(AskError::Server(_)) => Ok(client),
-            Err(error) => Err(asked(error)),
+            Err(error) => Err(failure(tried, &error)),
         }
     }
 
@@ -299,11 +292,12 @@ impl<S: LoadsParts> Load<'_, S> {
         queue: &Queue<J>,
         work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure>,
     ) {
-        while let Some((lane, job)) = queue.take().filter(|_| !self.stop.load(Ordering::Relaxed)) {
-            let done = match self.system.interrupt.load(Ordering::Relaxed) {
-                true => Err(self.stopped()),
-                false => work(&mut client, &job),
-            };
+        while let Some((lane, job)) = queue.take() {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let is_interrupted = self.system.interrupt.load(Ordering::Relaxed);
+            let done = if is_interrupted { Err(self.stopped()) } else { work(&mut client, &job) };
             queue.done(lane);
             if let Err(failure) = done {
                 return self.fail(failure);
@@ -316,8 +310,7 @@ impl<S: LoadsParts> Load<'_, S> {
     fn fail(&self, failure: Failure) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_worse = |before: &Failure| failure.is_lasting() && !before.is_lasting();
-        if failed.as_ref().is_none_or(is_worse) {
+        if failed.as_ref().is_none_or(|before| failure.is_lasting() && !before.is_lasting()) {
             *failed = Some(failure);
         }
     }
@@ -325,6 +318,20 @@ impl<S: LoadsParts> Load<'_, S> {
     fn stopped(&self) -> Failure {
         Failure::new(FailureKind::Other, self.tried(), "it was interrupted")
     }
+}
+
+fn build_and_note<S: LoadsParts>(
+    client: &mut ClientOf<S>,
+    number: usize,
+    statement: &str,
+) -> Result<(), AskError<ErrorOf<S>>> {
+    client.execute("BEGIN")?;
+    match client.execute(statement) {
+        Err(error) if S::is_there(&error) => {}
+        other => other?,
+    }
+    client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, 'key or index')"))?;
+    client.execute("COMMIT")
 }
 
 /// Work in lanes, one connection in each at a time: rows of a table lie as if one connection had loaded them all, and so

@@ -147,15 +147,14 @@ impl Folders {
         let tried = "make a folder for the private server";
         let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
         let mut folders = Folders { scratch, socket: None };
-        let is_long = |folders: &Folders| folders.beside_socket(wish.socket_name).as_os_str().len() > SOCKET_PATH_BYTES;
-        if wish.socket != SocketUse::None && is_long(&folders) {
+        if wish.socket != SocketUse::None && folders.is_too_long_for(wish.socket_name) {
             for base in Scratch::bases() {
                 folders.socket = Some(Scratch::new(wish.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
-                if !is_long(&folders) {
+                if !folders.is_too_long_for(wish.socket_name) {
                     break;
                 }
             }
-            if wish.socket == SocketUse::Clients && is_long(&folders) {
+            if wish.socket == SocketUse::Clients && folders.is_too_long_for(wish.socket_name) {
                 let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
                 return Err(Failure::new(FailureKind::Plan, tried, cause).hint(wish.too_long));
             }
@@ -188,6 +187,10 @@ impl Folders {
 
     pub(crate) fn beside_socket(&self, name: &str) -> PathBuf {
         self.socket().join(name)
+    }
+
+    fn is_too_long_for(&self, socket_name: &str) -> bool {
+        self.beside_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
     }
 
     pub(crate) fn log(&self) -> PathBuf {
@@ -589,10 +592,8 @@ impl<R: Recipe> Private<R> {
         let stop = || self.interrupt.load(Ordering::Relaxed);
         let copied = host::copy::tree(&kept, &data, blocks, &stop);
         // What shares its blocks is in no cache yet, while a copy is as far as it fits.
-        let copied = copied.and_then(|copied| match copied.shares_blocks {
-            true => host::copy::read_through(&data, &stop),
-            false => Ok(()),
-        });
+        let copied = copied
+            .and_then(|copied| if copied.shares_blocks { host::copy::read_through(&data, &stop) } else { Ok(()) });
         copied.map_err(|error| {
             // Others may need the space; the next start tries again.
             let _ = fs::remove_dir_all(&data);
@@ -617,9 +618,10 @@ impl<R: Recipe> Private<R> {
 
 fn end_words(status: ExitStatus, logged: &str) -> String {
     let end = if host::process::was_killed(status) { "was killed" } else { "ended" };
-    match logged.is_empty() {
-        true => format!("{end} ({status}), and has logged nothing"),
-        false => format!("{end} ({status}), having logged at last: {logged}"),
+    if logged.is_empty() {
+        format!("{end} ({status}), and has logged nothing")
+    } else {
+        format!("{end} ({status}), having logged at last: {logged}")
     }
 }
 
@@ -653,11 +655,12 @@ pub(crate) fn revive<T>(
 /// Fails without a pid.
 pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
     let tried = format!("hold the server to {cores} cores");
-    let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
-    let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
-    let held = Held::Tree(pid.ok_or_else(not_own)?);
-    let limit = Limit::hold(held, &Bounds::of_cores(cores)).map_err(|error| refused(error.to_string()))?;
-    Ok(Box::new(limit))
+    let Some(pid) = pid else {
+        let cause = "étalon can limit only a server that it has started itself";
+        return Err(Failure::new(FailureKind::Unsupported, tried, cause));
+    };
+    let limit = Limit::hold(Held::Tree(pid), &Bounds::of_cores(cores));
+    Ok(Box::new(limit.map_err(|error| Failure::new(FailureKind::Unsupported, tried, error))?))
 }
 
 /// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.

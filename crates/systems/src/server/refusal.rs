@@ -1,6 +1,5 @@
 //! Failed connections to a server, and their explanation.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -95,19 +94,19 @@ pub(crate) trait Explain {
     fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure {
         let Advice { product, products, start, ended, no_tls, tls } = Self::ADVICE;
         let check = self.check();
-        let of = |kind, cause: &dyn fmt::Display, hint: String| (CONNECT, cause.to_string(), kind, hint);
         let (tried, cause, kind, hint) = match refusal {
             Refusal::Server(error) => {
                 let (kind, hint) = self.explain_server(error);
-                of(kind, &self.said(error), hint)
+                (CONNECT, self.said(error), kind, hint)
             }
-            Refusal::Silent(patience) => of(
-                FailureKind::Unreachable,
-                &format_args!("nothing answered within {} s", patience.as_secs()),
-                format!("something listens there that may not be {product}, or hangs; {check}"),
-            ),
+            Refusal::Silent(patience) => {
+                let cause = format!("nothing answered within {} s", patience.as_secs());
+                let hint = format!("something listens there that may not be {product}, or hangs; {check}");
+                (CONNECT, cause, FailureKind::Unreachable, hint)
+            }
             Refusal::Io(io::ErrorKind::PermissionDenied, cause) => {
-                of(FailureKind::Permission, cause, "this user may not use the server's socket".to_owned())
+                let hint = "this user may not use the server's socket".to_owned();
+                (CONNECT, cause.clone(), FailureKind::Permission, hint)
             }
             Refusal::Io(kind, cause) => {
                 let hint = match kind {
@@ -116,7 +115,7 @@ pub(crate) trait Explain {
                     }
                     _ => format!("{start}, or correct the address: {check}"),
                 };
-                of(FailureKind::Unreachable, cause, hint)
+                (CONNECT, cause.clone(), FailureKind::Unreachable, hint)
             }
             Refusal::NoTls => (ENCRYPT, no_tls.0.to_owned(), FailureKind::Unsupported, no_tls.1.to_owned()),
             Refusal::Tls(cause) if cause.ends_with("HandshakeFailure") => {
@@ -133,12 +132,13 @@ pub(crate) trait Explain {
             }
             Refusal::Unbound(why) => {
                 let cause = WireError::ChannelBinding(*why);
-                of(FailureKind::Unsupported, &cause, self.advise_unbound(*why).to_owned())
+                (CONNECT, cause.to_string(), FailureKind::Unsupported, self.advise_unbound(*why).to_owned())
             }
             // A server that is promoted, or that comes back as a standby, may be what is asked for in a moment.
-            Refusal::Unfit(cause, hint) => of(FailureKind::Unreachable, cause, (*hint).to_owned()),
+            Refusal::Unfit(cause, hint) => (CONNECT, (*cause).to_owned(), FailureKind::Unreachable, (*hint).to_owned()),
             Refusal::Other(cause) => {
-                of(FailureKind::Other, cause, format!("is it {products} that listens there? {check}"))
+                let hint = format!("is it {products} that listens there? {check}");
+                (CONNECT, cause.clone(), FailureKind::Other, hint)
             }
         };
         Failure::new(kind, format!("{tried} {}", self.address().shown()), cause).hint(hint)
@@ -152,6 +152,11 @@ pub(crate) const CONNECT: &str = "connect to";
 pub(crate) const ENCRYPT: &str = "encrypt the connection to";
 
 /// Over an open connection.
+/// Makes the failure of a question, for `map_err`: `failing_to("read the server's settings")`.
+pub(crate) fn failing_to<E: ServerError>(tried: &str) -> impl Fn(AskError<E>) -> Failure {
+    move |error| failure(tried, &error)
+}
+
 pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
     let said = match error {
         AskError::Server(said) => said,

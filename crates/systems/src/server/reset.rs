@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use host::copy::Blocks;
-use model::{Reset, SystemPlan, Value};
+use model::{Reset, SystemPlan};
 
 use super::copies::{Copies as _, KeptCopy};
 use super::private::Recipe as _;
@@ -38,15 +38,14 @@ pub(crate) enum Whose {
 }
 
 pub(crate) fn whose<S: Server>(system: &SystemPlan) -> Whose {
-    let is_elsewhere = |(name, value): (&String, &Value)| {
+    if system.server.is_none() {
+        return Whose::Others;
+    }
+    let is_scattered = system.settings.iter().any(|(name, value)| {
         let name = name.to_ascii_lowercase().replace('-', "_");
         S::Recipe::ELSEWHERE.contains(&name.as_str()) && value.to_string().contains(['/', '\\', ':'])
-    };
-    match (&system.server, system.settings.iter().any(is_elsewhere)) {
-        (None, _) => Whose::Others,
-        (Some(_), false) => Whose::Own,
-        (Some(_), true) => Whose::Scattered,
-    }
+    });
+    if is_scattered { Whose::Scattered } else { Whose::Own }
 }
 
 /// Whether a server that étalon did not start is to keep copies.

@@ -1,9 +1,8 @@
 //! Single statements.
 
-use std::borrow::Cow;
-
 use super::dialogue::{Client, WireProtocol};
 use super::refusal::failure;
+use super::text_datum;
 use families::session::{Session, running};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -19,8 +18,10 @@ impl<P: WireProtocol> Steps<P> {
     }
 
     fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
-        let gone = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
-        let client = self.client.as_mut().ok_or_else(gone)?;
+        let client = self
+            .client
+            .as_mut()
+            .ok_or_else(|| Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed"))?;
         client.rows(sql).map_err(|error| failure(running(sql), &error))
     }
 }
@@ -39,7 +40,6 @@ impl<P: WireProtocol> Session for Steps<P> {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
-        Ok(self.ask(sql)?.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+        Ok(self.ask(sql)?.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect())
     }
 }

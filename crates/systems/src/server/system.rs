@@ -86,8 +86,8 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         statements: &<Self::Protocol as WireProtocol>::Statements,
     ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
         let client = self.try_open(endpoint, Purpose::Load)?;
-        let asked = |error| OpenError::Asked("prepare the script's statements", error);
-        Self::Protocol::into_opened(client, statements).map_err(asked)
+        Self::Protocol::into_opened(client, statements)
+            .map_err(|error| OpenError::Asked("prepare the script's statements", error))
     }
 }
 
@@ -408,13 +408,15 @@ impl<S: Server> ServerSystem<S> {
         S::refuse_program(self, program)?;
         let (statements, question) = S::statements(self, program)?;
         let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
-        let first = |_| {
+        let opened = context.connect(LOGINS_AT_ONCE, |_| {
             let opened = session.open_lane(&endpoint, &statements);
             opened.map_err(|error| self.explain(error.failure(&endpoint)))
-        };
-        let opened = context.connect(LOGINS_AT_ONCE, first)?;
-        let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
-        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
+        })?;
+        let lane = NativeLane::new(
+            self.reactor,
+            opened,
+            Arc::new(move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint))),
+        )?;
         Ok((lane.heeding(self.endpoint.waiting().clone()), question))
     }
 
@@ -651,12 +653,14 @@ impl<S: Server> System for ServerSystem<S> {
                 false => Ok(()),
             };
         }
-        let start = || {
-            // A session may outlive its server for a moment, and would answer for it.
-            self.control.close();
-            self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint))
-        };
-        private::revive(start, || self.counters())
+        private::revive(
+            || {
+                // A session may outlive its server for a moment, and would answer for it.
+                self.control.close();
+                self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint))
+            },
+            || self.counters(),
+        )
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -159,8 +159,8 @@ impl UrlSyntax {
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => {
-                let missing = || self.wrong("the `]` of an IPv6 address is missing");
-                let (host, rest) = rest.split_once(']').ok_or_else(missing)?;
+                let (host, rest) =
+                    rest.split_once(']').ok_or_else(|| self.wrong("the `]` of an IPv6 address is missing"))?;
                 (host, rest.strip_prefix(self.before_port).unwrap_or(rest))
             }
             None => place.split_once(self.before_port).unwrap_or((place, "")),
@@ -171,11 +171,6 @@ impl UrlSyntax {
             let cause = "what stands behind the host's colon is no number of a port";
             return Err(self.wrong(cause).hint(format!("write {usual}://user:password@host:port/database")));
         }
-        let option = |pair: &str| -> Result<(String, String), Failure> {
-            let (key, value) =
-                pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
-            Ok((self.decode(key)?, self.decode(value)?))
-        };
         let authority = [
             ("user", self.filled(user)?),
             ("password", self.filled(password)?),
@@ -186,7 +181,15 @@ impl UrlSyntax {
         Ok(Pieces {
             may_be_login: login.is_empty() && place.contains(':'),
             authority,
-            options: query.split('&').filter(|pair| !pair.is_empty()).map(option).collect::<Result<_, _>>()?,
+            options: query
+                .split('&')
+                .filter(|pair| !pair.is_empty())
+                .map(|pair: &str| -> Result<(String, String), Failure> {
+                    let (key, value) =
+                        pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
+                    Ok((self.decode(key)?, self.decode(value)?))
+                })
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -300,19 +303,19 @@ pub(crate) mod tests {
 
     /// The environment fills in what a URL leaves out.
     pub(crate) fn parse_within<A: Address>(url: &str, variables: &[(&str, &str)]) -> Result<A, Failure> {
-        let found = |name: &str| variables.iter().find(|(variable, _)| *variable == name);
-        A::parse(url, &|name| found(name).map(|(_, value)| (*value).to_owned()))
+        A::parse(url, &|name| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     /// What each engine that refuses it says.
     fn refusals(rest: &str) -> Vec<String> {
-        let said =
-            |failure: Option<Failure>| failure.map(|failure| format!("{failure} {failure:?}")).unwrap_or_default();
-        vec![
-            said(parse::<postgres::Address>(&format!("postgres://{rest}")).err()),
-            said(parse::<mysql::Address>(&format!("mysql://{rest}")).err()),
-            said(parse::<sqlserver::Address>(&format!("mssql://{rest}")).err()),
-        ]
+        let failures = [
+            parse::<postgres::Address>(&format!("postgres://{rest}")).err(),
+            parse::<mysql::Address>(&format!("mysql://{rest}")).err(),
+            parse::<sqlserver::Address>(&format!("mssql://{rest}")).err(),
+        ];
+        failures.map(|failure| failure.map(|failure| format!("{failure} {failure:?}")).unwrap_or_default()).to_vec()
     }
 
     #[test]
@@ -324,8 +327,9 @@ pub(crate) mod tests {
             }
         }
         // An `@` where no password is possible belongs to an option.
-        let read = |url: &str| parse::<postgres::Address>(url).is_ok();
-        assert!(read("postgres://me@h/d?application_name=a@b") && read("postgres://h/d?user=a@b"));
+        for url in ["postgres://me@h/d?application_name=a@b", "postgres://h/d?user=a@b"] {
+            assert!(parse::<postgres::Address>(url).is_ok(), "{url}");
+        }
     }
 
     #[test]

@@ -70,23 +70,27 @@ impl Cipher {
     /// `VACUUM INTO` passes on the key but no settings, so they become the process's defaults meanwhile. Other
     /// connections set their own.
     pub(super) fn vacuum_into(&self, connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
-        let vacuum = || connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(|_| ());
-        let Cipher::Drawn { page_bytes, .. } = self else { return vacuum() };
-        let defaults = |head: u32, page: i64| {
-            connection.execute_batch(&format!(
-                "PRAGMA cipher_default_plaintext_header_size = {head}; PRAGMA cipher_default_page_size = {page}"
-            ))
-        };
+        let Cipher::Drawn { page_bytes, .. } = self else { return vacuum_into(connection, copy) };
         let _held = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
-        defaults(PLAIN_HEAD_BYTES, *page_bytes)?;
-        let vacuumed = vacuum();
-        defaults(0, PAGE_BYTES)?;
+        set_defaults(connection, PLAIN_HEAD_BYTES, *page_bytes)?;
+        let vacuumed = vacuum_into(connection, copy);
+        set_defaults(connection, 0, PAGE_BYTES)?;
         vacuumed
     }
 
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Cipher::Plain)
     }
+}
+
+fn vacuum_into(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(|_| ())
+}
+
+fn set_defaults(connection: &Connection, head_bytes: u32, page_bytes: i64) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "PRAGMA cipher_default_plaintext_header_size = {head_bytes}; PRAGMA cipher_default_page_size = {page_bytes}"
+    ))
 }
 
 /// `None` without SQLCipher or key.

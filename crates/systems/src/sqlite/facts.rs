@@ -95,10 +95,10 @@ fn shape(connection: &Connection) -> rusqlite::Result<String> {
 }
 
 fn compile_options(connection: &Connection) -> String {
-    let read = || -> rusqlite::Result<Vec<String>> {
-        connection.prepare("PRAGMA compile_options")?.query_map([], |row| row.get(0))?.collect()
-    };
-    read().map(|options| options.join(" ")).unwrap_or_default()
+    let options = connection
+        .prepare("PRAGMA compile_options")
+        .and_then(|mut options| options.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>());
+    options.map(|options| options.join(" ")).unwrap_or_default()
 }
 
 /// What a commit of this connection promises by its pragmas; `None`: it does not tell.
@@ -113,13 +113,15 @@ pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
 
 /// Reads a pragma as SQLite prints it.
 pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
-    let text = |value: ValueRef<'_>| match value {
-        ValueRef::Integer(n) => n.to_string(),
-        ValueRef::Real(x) => x.to_string(),
-        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
-        ValueRef::Null | ValueRef::Blob(_) => String::new(),
-    };
-    connection.pragma_query_value(None, name, |row| Ok(text(row.get_ref(0)?))).ok()
+    let value = connection.pragma_query_value(None, name, |row| {
+        Ok(match row.get_ref(0)? {
+            ValueRef::Integer(n) => n.to_string(),
+            ValueRef::Real(x) => x.to_string(),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            ValueRef::Null | ValueRef::Blob(_) => String::new(),
+        })
+    });
+    value.ok()
 }
 
 /// Words for a pragma's numbers, in order.

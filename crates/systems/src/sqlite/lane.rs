@@ -50,9 +50,9 @@ fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     if statement.is_explain() != 0 {
         return Err(EXPLAIN);
     }
-    let count = |status| u64::try_from(statement.get_status(status)).unwrap_or_default();
-    let (statements, twice) = (Some(count(StatementStatus::Run)), count(StatementStatus::RePrepare));
-    Ok(SessionCounts { statements, twice, ..SessionCounts::default() })
+    let [statements, twice] = [StatementStatus::Run, StatementStatus::RePrepare]
+        .map(|status| u64::try_from(statement.get_status(status)).unwrap_or_default());
+    Ok(SessionCounts { statements: Some(statements), twice, ..SessionCounts::default() })
 }
 
 /// Adds a statement's counts.
@@ -353,15 +353,12 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t (a INTEGER, b REAL, c TEXT)").unwrap();
         let connections = [connection];
-        let quoted = |script: &str| match protocol {
-            Protocol::Simple => script.replace(":text", "':text'"),
-            _ => script.to_owned(),
-        };
         let script = "SELECT count(*) AS n, 1.5 AS half, 'x' AS text FROM t \\gset\n\\set m :n + 10\n\
             INSERT INTO t VALUES (:m, :half, :text) \\; INSERT INTO t VALUES (:m + 100, :half, NULL);\n\
             SELECT a AS first FROM t ORDER BY a \\; SELECT 1 AS none WHERE 0 \\; SELECT max(a) AS top FROM t \\aset\n\
             INSERT INTO t VALUES (:first, :top, 'aset');";
-        drive(&connections, protocol, &quoted(script), 2).unwrap();
+        let text = if protocol == Protocol::Simple { "':text'" } else { ":text" };
+        drive(&connections, protocol, &script.replace(":text", text), 2).unwrap();
         let mut rows = connections[0].prepare("SELECT a || ' ' || b || ' ' || ifnull(c, '-') FROM t").unwrap();
         let rows: Vec<String> = rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert_eq!(rows, ["10 1.5 x", "110 1.5 -", "110 110.0 aset", "13 1.5 x", "113 1.5 -", "113 113.0 aset"]);
@@ -463,8 +460,8 @@ mod tests {
     #[test]
     fn a_write_on_a_snapshot_that_is_stale_may_be_repeated() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Connection::open(folder.path().join("db")).unwrap();
-        let (one, other) = (open(), open());
+        let file = folder.path().join("db");
+        let [one, other] = [&file, &file].map(|file| Connection::open(file).unwrap());
         one.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); BEGIN; SELECT count(*) FROM t").unwrap();
         other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
         let error = one.execute("INSERT INTO t VALUES (2)", []).unwrap_err();

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::sqlite_vfs::{FileIo, FileKind, Traffic};
+use host::sqlite_vfs::{FileKind, Traffic};
 use model::catalog::Visibility;
 use model::{DurabilityTier, EngineSpec, Facts, Reset, SystemPlan, Value};
 use rusqlite::types::ValueRef;
@@ -213,13 +213,16 @@ impl SqliteSystem {
         let failed = |error| sql_failure(&tried, &error);
         let mut connection = self.begin_build(data, path).map_err(failed)?;
         let transaction = connection.transaction().map_err(failed)?;
-        let execute = |sql: &str| transaction.execute_batch(sql).map_err(failed);
-        let fill = |table: &Table| {
-            let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
-            let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
-            sent.hold(&table.name, &data.name, found.map_err(failed)?)
-        };
-        embedded::load(data, &dialect::SqliteDialect, execute, fill)?;
+        embedded::load(
+            data,
+            &dialect::SqliteDialect,
+            |sql| transaction.execute_batch(sql).map_err(failed),
+            |table| {
+                let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
+                let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
+                sent.hold(&table.name, &data.name, found.map_err(failed)?)
+            },
+        )?;
         transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
     }
 
@@ -243,17 +246,17 @@ impl SqliteSystem {
 
 /// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
 fn mark(connection: &Connection) -> rusqlite::Result<()> {
-    let journal = |mode| connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()));
-    journal("OFF")?;
+    connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    journal("DELETE")
+    connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
 }
 
 /// The row of a query for whole numbers.
 fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
     connection.query_row(sql, [], |row| {
-        let number = |place| Ok(row.get::<_, Option<i64>>(place)?.map_or(Datum::Null, Datum::Int));
-        (0..row.as_ref().column_count()).map(number).collect()
+        (0..row.as_ref().column_count())
+            .map(|place| Ok(row.get::<_, Option<i64>>(place)?.map_or(Datum::Null, Datum::Int)))
+            .collect()
     })
 }
 
@@ -303,10 +306,9 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
             None => failure,
         });
     }
-    let read = || facts::pragma(connection, name);
-    let before = read();
+    let before = facts::pragma(connection, name);
     connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
-    let after = read();
+    let after = facts::pragma(connection, name);
     if before == after && !facts::same_setting(name, after.as_deref(), value) {
         let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
         return Err(Failure::new(FailureKind::Plan, tried, cause));
@@ -366,9 +368,8 @@ impl System for SqliteSystem {
         }
         if let Ok(traffic) = self.own_files() {
             let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.of(kind));
-            let sum = |count: fn(&FileIo) -> u64| files.iter().map(count).sum::<u64>() as f64;
-            counters.set("log_syncs", "", sum(|file| file.syncs));
-            counters.set("log_records", "records", sum(|file| file.writes));
+            counters.set("log_syncs", "", files.iter().map(|file| file.syncs).sum::<u64>() as f64);
+            counters.set("log_records", "records", files.iter().map(|file| file.writes).sum::<u64>() as f64);
         }
         counters.syncs_each_commit = self.is_durable.load(Ordering::Relaxed);
         Ok(counters)

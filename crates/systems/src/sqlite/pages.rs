@@ -19,8 +19,11 @@ fn class_of(kind: FileKind) -> FileClass {
     }
 }
 
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
 fn place(kind: FileKind, io: FileIo) -> IoPlace {
-    let ms = |ns: u64| ns as f64 / 1e6;
     IoPlace::unknown(class_of(kind), kind.as_str(), "")
         .with(Figure::Reads, io.reads as f64)
         .with(Figure::ReadBytes, io.read_bytes as f64)

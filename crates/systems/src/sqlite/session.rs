@@ -29,12 +29,13 @@ impl SqliteSession {
         }
         let commits = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&commits);
-        let count = move || {
-            counter.fetch_add(1, Ordering::Relaxed);
-            // The commit goes on.
-            false
-        };
-        connection.commit_hook(Some(count)).map_err(|error| sql_failure("count a session's commits", &error))?;
+        connection
+            .commit_hook(Some(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                // The commit goes on.
+                false
+            }))
+            .map_err(|error| sql_failure("count a session's commits", &error))?;
         Ok(SqliteSession { connection, commits, queries: 0 })
     }
 }
@@ -78,6 +79,21 @@ pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts,
     Ok(facts)
 }
 
+impl SqliteSession {
+    fn read(&mut self, sql: &str) -> rusqlite::Result<Vec<Vec<Datum>>> {
+        let mut statement = self.connection.prepare(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((0..columns).map(|index| Ok(datum(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?);
+        }
+        drop(rows);
+        self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
+        Ok(found)
+    }
+}
+
 impl Session for SqliteSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.connection.execute_batch(sql).map_err(|error| failed(sql, &error))
@@ -97,19 +113,7 @@ impl Session for SqliteSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let mut read = || -> rusqlite::Result<Vec<Vec<Datum>>> {
-            let mut statement = self.connection.prepare(sql)?;
-            let columns = statement.column_count();
-            let mut rows = statement.query([])?;
-            let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                found.push((0..columns).map(|place| Ok(datum(row.get_ref(place)?))).collect::<rusqlite::Result<_>>()?);
-            }
-            drop(rows);
-            self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
-            Ok(found)
-        };
-        read().map_err(|error| failed(sql, &error))
+        self.read(sql).map_err(|error| failed(sql, &error))
     }
 }
 

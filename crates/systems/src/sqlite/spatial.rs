@@ -18,13 +18,15 @@ impl SpatialDialect for Spatial {
             ("pt", "", "POINT"),
             ("shape", "", "POLYGON"),
         ];
-        let make = |(name, more, kind): &(&str, &str, &str)| {
-            [
-                format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY{more})"),
-                format!("SELECT AddGeometryColumn('{name}', 'g', {PLANE}, '{kind}', 'XY', 1)"),
-            ]
-        };
-        tables.iter().flat_map(make).collect()
+        tables
+            .iter()
+            .flat_map(|(name, more, kind)| {
+                [
+                    format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY{more})"),
+                    format!("SELECT AddGeometryColumn('{name}', 'g', {PLANE}, '{kind}', 'XY', 1)"),
+                ]
+            })
+            .collect()
     }
 
     fn geometry(&self) -> (&'static str, &'static str) {
@@ -36,8 +38,8 @@ impl SpatialDialect for Spatial {
     }
 
     fn indexes(&self, _extent: i64) -> Vec<String> {
-        let index = |table: &str| format!("SELECT CreateSpatialIndex('{table}', 'g')");
-        let mut statements: Vec<String> = ["cell", "road", "pt"].map(index).to_vec();
+        let mut statements: Vec<String> =
+            ["cell", "road", "pt"].map(|table| format!("SELECT CreateSpatialIndex('{table}', 'g')")).to_vec();
         statements.push("ANALYZE".to_owned());
         statements
     }

@@ -33,32 +33,40 @@ pub(super) fn find(path: &Path) -> Vec<String> {
 }
 
 fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let rows = |sql: &str| -> rusqlite::Result<Vec<(String, String)>> {
-        connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-    };
-    let found = rows(&format!(
+    let found = format!(
         "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> \
          '{MARKER_TABLE}' ORDER BY name"
-    ))?;
-    let spatial = rows("SELECT name, name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING rtree%'")?;
+    );
+    let found = pairs(connection, &found)?;
+    let spatial = "SELECT name, name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING rtree%'";
+    let spatial = pairs(connection, spatial)?;
     let is_marked = connection.query_row(
         &format!("SELECT count(*) FROM sqlite_schema WHERE name = '{MARKER_TABLE}'"),
         [],
         |row| row.get::<_, i64>(0),
     )?;
-    let own = if is_marked == 0 { Vec::new() } else { rows(&format!("SELECT name, name FROM {MARKER_TABLE}"))? };
-    let is_of = |name: &str, known: &str| name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'));
-    let is_own = |name: &str| {
+    let own = format!("SELECT name, name FROM {MARKER_TABLE}");
+    let own = if is_marked == 0 { Vec::new() } else { pairs(connection, &own)? };
+    let strangers = found.into_iter().filter(|(_, name)| {
         // A spatial index is a virtual table, named after the one that it is of, and a few that are named after it.
-        let index = spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == *index || is_of(name, index));
+        let index = spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == index || is_of(name, index));
         let indexed = index.and_then(|index| index.strip_prefix("idx_"));
-        own.iter().any(|(known, _)| {
+        !own.iter().any(|(known, _)| {
             name.eq_ignore_ascii_case(known)
                 || indexed.is_some_and(|table| is_of(table, known))
                 || (known == COORDINATE_SYSTEMS && is_of(name, known))
         })
-    };
-    Ok(found.into_iter().filter(|(_, name)| !is_own(name)).map(|(kind, name)| format!("{kind} {name}")).collect())
+    });
+    Ok(strangers.map(|(kind, name)| format!("{kind} {name}")).collect())
+}
+
+/// Tells whether a name is another one with something behind it.
+fn is_of(name: &str, known: &str) -> bool {
+    name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'))
+}
+
+fn pairs(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<(String, String)>> {
+    connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 #[cfg(test)]

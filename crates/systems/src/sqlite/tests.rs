@@ -5,8 +5,8 @@ use std::io::Write as _;
 use host::claim::Claim;
 
 use super::*;
-use crate::durability::first_fit;
 use crate::durability::tests::combinations;
+use crate::durability::{DurabilityRule, first_fit};
 use crate::embedded::companion;
 use families::transactions::{Protocol, ScriptOptions};
 use load::generator::{LoadShape, ThreadLimit};
@@ -48,30 +48,32 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
         if tier != DurabilityTier::Durable {
             return println!("skipped: commits are {tier} here");
         }
-        let of = |script: &str, protocol: Protocol, clients| {
-            let retry = Retry { max_tries: 0, within_ns: None };
-            let options = ScriptOptions { retry, protocol, ..ScriptOptions::default() };
-            let program = families::transactions::compile_with(script, &options).unwrap();
-            let (threads, traffic) = (ThreadLimit::Best, load::traffic::NetworkTraffic::default());
-            let shape = LoadShape { clients: 0..clients, pace: worker::Pace::Closed, threads, traffic };
-            let task = families::work::StreamTask { work: program.into(), shape };
-            let length = model::Length::Duration(Duration::from_secs(1));
-            crate::suite::marked_tier(&crate::suite::run_once(&*system, &task, length).unwrap())
-        };
         let update = "UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = 1;\n";
         for clients in [1, 4] {
-            assert_eq!(of(update, Protocol::Prepared, clients), None, "{journal}, {clients} clients");
+            assert_eq!(tier_of(&*system, update, Protocol::Prepared, clients), None, "{journal}, {clients} clients");
         }
         let fast = format!("PRAGMA synchronous = OFF;\n{update}");
         let unsafe_tier = Some(DurabilityTier::Unsafe);
         for protocol in [Protocol::Prepared, Protocol::Simple] {
-            assert_eq!(of(&fast, protocol, 1), unsafe_tier, "{journal}");
+            assert_eq!(tier_of(&*system, &fast, protocol, 1), unsafe_tier, "{journal}");
         }
         // The session ends as it began.
         let back = format!("{fast}PRAGMA synchronous = FULL;\n");
-        assert_eq!(of(&back, Protocol::Simple, 1), Some(DurabilityTier::Delayed), "{journal}");
+        assert_eq!(tier_of(&*system, &back, Protocol::Simple, 1), Some(DurabilityTier::Delayed), "{journal}");
         system.drop_all().unwrap();
     }
+}
+
+/// The tier that a run of a script is marked with.
+fn tier_of(system: &dyn System, script: &str, protocol: Protocol, clients: u32) -> Option<DurabilityTier> {
+    let retry = Retry { max_tries: 0, within_ns: None };
+    let options = ScriptOptions { retry, protocol, ..ScriptOptions::default() };
+    let program = families::transactions::compile_with(script, &options).unwrap();
+    let (threads, traffic) = (ThreadLimit::Best, load::traffic::NetworkTraffic::default());
+    let shape = LoadShape { clients: 0..clients, pace: worker::Pace::Closed, threads, traffic };
+    let task = families::work::StreamTask { work: program.into(), shape };
+    let length = model::Length::Duration(Duration::from_secs(1));
+    crate::suite::marked_tier(&crate::suite::run_once(system, &task, length).unwrap())
 }
 
 #[test]
@@ -129,14 +131,13 @@ fn durability_is_read_back_from_the_pragmas() {
 #[test]
 fn every_pair_of_journal_and_sync_has_its_promise() {
     use DurabilityTier::{Delayed, Durable, Unsafe};
-    let promised = |journal: &str, synchronous: &str| {
-        let setting = |name: &str| {
+    fn promised(journal: &str, synchronous: &str) -> &'static DurabilityRule {
+        first_fit(durability::TABLE, |name| {
             let named =
                 [("journal_mode", journal), ("synchronous", synchronous), ("system", "linux"), ("fullfsync", "0")];
             named.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        };
-        first_fit(durability::TABLE, setting)
-    };
+        })
+    }
     for synchronous in ["off", "normal", "full", "extra"] {
         for journal in ["off", "memory"] {
             assert_eq!(promised(journal, synchronous).tier, Unsafe);
@@ -150,9 +151,16 @@ fn every_pair_of_journal_and_sync_has_its_promise() {
             assert_eq!(promised(journal, synchronous).tier, expected, "{journal}, {synchronous}");
         }
     }
-    let is_whole = |journal, synchronous| promised(journal, synchronous).why.is_empty();
-    assert!(is_whole("wal", "full") && is_whole("delete", "extra") && is_whole("persist", "full"));
-    assert!(!is_whole("delete", "full") && !is_whole("truncate", "normal") && !is_whole("persist", "normal"));
+    for (journal, synchronous, is_whole) in [
+        ("wal", "full", true),
+        ("delete", "extra", true),
+        ("persist", "full", true),
+        ("delete", "full", false),
+        ("truncate", "normal", false),
+        ("persist", "normal", false),
+    ] {
+        assert_eq!(promised(journal, synchronous).why.is_empty(), is_whole, "{journal}, {synchronous}");
+    }
 }
 
 #[test]
@@ -253,7 +261,7 @@ fn a_new_database_is_marked_without_a_journal() {
     let path = folder.path().join("x.db");
     let opened = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
     let traffic = host::sqlite_vfs::traffic(&path).unwrap();
-    assert_eq!(traffic.of(FileKind::Journal), FileIo::default());
+    assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
     assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
@@ -356,8 +364,7 @@ fn every_preparation_gives_the_same_tables_and_dropping_leaves_nothing() {
     let data = families::transactions::pgbench_tables(1);
     opened.prepare(&data).unwrap();
     let first = fs::read(folder.path().join("x.db")).unwrap();
-    let count = |table: &str| opened.scalar(&format!("SELECT count(*) FROM {table}")).unwrap();
-    assert_eq!(count("pgbench_accounts"), 100_000);
+    assert_eq!(opened.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     let connection = Connection::open(folder.path().join("x.db")).unwrap();
     connection.execute_batch("UPDATE pgbench_accounts SET abalance = 7").unwrap();
     drop(connection);

@@ -1,7 +1,7 @@
 //! What a session waits for, as another one of the same login sees it.
 
 use super::connect::Endpoint;
-use crate::server::dialogue::{Aside, ServerWait, Waiting};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
 use crate::server::refusal::Explain as _;
 
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>
@@ -16,19 +16,20 @@ pub(super) struct OtherSession {
 
 impl Aside for OtherSession {
     fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
-        let no_answer = |why: String| format!("a second session gets no answer either ({why}): is the server stopped?");
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
-        let client = endpoint.try_connect();
-        let mut client = client.map_err(|refusal| no_answer(endpoint.explain_cause(&refusal)))?;
+        let mut client = endpoint.try_connect().map_err(|refusal| {
+            let why = endpoint.explain_cause(&refusal);
+            format!("a second session gets no answer either ({why}): is the server stopped?")
+        })?;
         let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| error.to_string())?;
         client.close();
-        let text = |place: usize| rows.first().and_then(|row| row.get(place).cloned().flatten()).unwrap_or_default();
-        if rows.is_empty() {
+        let Some(row) = rows.into_iter().next() else {
             // Without VIEW SERVER STATE a login sees its own session alone.
             return Err("the login sees no other sessions, or the session has not taken the question up".to_owned());
-        }
-        Ok(said(&text(0), &text(1), &text(2)))
+        };
+        let [status, wait, blocker] = columns(row);
+        Ok(said(&status, &wait, &blocker))
     }
 
     /// The server ends what a session does that has lost its client.

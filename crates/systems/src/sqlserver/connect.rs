@@ -76,8 +76,8 @@ impl Endpoint {
         let patience = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
         for _ in 0..=REDIRECTS {
-            let go_on = || self.waiting.go_on();
-            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &go_on);
+            let socket =
+                Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &|| self.waiting.go_on());
             let socket = socket.map_err(|cause| Refusal::of_io(&cause, patience))?;
             let logged_in = log_in(socket, self.login(), &self.tls, patience, &self.waiting);
             match logged_in.map_err(|error| Refusal::of(error, patience))? {

@@ -18,7 +18,8 @@ use super::{SCHEMA, facts};
 use crate::kept::{Holder, Idle, KeptClaim, Rivals};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
-use crate::server::refusal::failure;
+use crate::server::dialogue::columns;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::system::{Claim as _, Purpose, Settings as _};
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, UNNUMBERED};
@@ -159,14 +160,14 @@ impl Copies for SnapshotCopies {
             let name = kept(copy.number);
             let snapshots = Snapshots::find(client)?;
             snapshots.refuse_others()?;
-            let missing = |cause: &str| Failure::new(FailureKind::Missing, format!("put `{name}` back"), cause);
+            let tried = format!("put `{name}` back");
             match snapshots.state_of(&name) {
-                None => Err(missing("the snapshot is gone")),
+                None => Err(Failure::new(FailureKind::Missing, tried, "the snapshot is gone")),
                 Some(state @ ("ONLINE" | "RESTORING")) => self.revert(client, &name, state == "ONLINE"),
                 // Where its disk has become full.
                 Some(state) => {
                     drop_snapshot(client, &name)?;
-                    Err(missing(&format!("the server calls the snapshot {state}")))
+                    Err(Failure::new(FailureKind::Missing, tried, format!("the server calls the snapshot {state}")))
                 }
             }
         })
@@ -260,12 +261,12 @@ impl Snapshots {
             Err(error) if matches!(error.number(), Some(UNNUMBERED | NO_SUCH_VIEW)) => Vec::new(),
             rows => rows.map_err(|error| failure(format!("look for snapshots of `{SCHEMA}`"), &error))?,
         };
-        let snapshot = |row: Vec<Option<String>>| {
-            let [name, state, files] = [0, 1, 2].map(|place| row.get(place).cloned().flatten().unwrap_or_default());
+        let snapshots = rows.into_iter().map(|row| {
+            let [name, state, files] = columns(row);
             let number = name.strip_prefix(KEPT).and_then(|number| number.parse::<usize>().ok());
             Snapshot { is_own: number.is_some() && files != "0", name, state }
-        };
-        Ok(Snapshots(rows.into_iter().map(snapshot).collect()))
+        });
+        Ok(Snapshots(snapshots.collect()))
     }
 
     /// Those of others are in the way of a revert and of `DROP DATABASE`, and not étalon's to drop.
@@ -299,12 +300,11 @@ fn files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
         "SELECT name, physical_name, CAST(file_id AS nvarchar(16)), CAST(size AS nvarchar(16)) FROM \
          [{SCHEMA}].sys.database_files WHERE type = {kind} ORDER BY file_id"
     );
-    let file = |row: Vec<Option<String>>| {
-        let [name, path, number, pages] =
-            [0, 1, 2, 3].map(|place| row.get(place).cloned().flatten().unwrap_or_default());
+    let files = client.rows(&sql)?.into_iter().map(|row| {
+        let [name, path, number, pages] = columns(row);
         File { name, path, number, pages: pages.parse().unwrap_or_default() }
-    };
-    Ok(client.rows(&sql)?.into_iter().map(file).collect())
+    });
+    Ok(files.collect())
 }
 
 /// Its files are beside those of the data.
@@ -341,17 +341,17 @@ fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
 
 /// Refuses a server that cannot make snapshots, before anything is loaded.
 fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    const ASK: &str = "ask what the server lets étalon do";
     let tried = format!("keep snapshots at {}", endpoint.address.shown());
-    let edition = facts::edition(client).map_err(asked)?;
+    let edition = facts::edition(client).map_err(failing_to(ASK))?;
     if WITHOUT.contains(&edition.as_str()) {
         let cause = "Azure's services have no database snapshots";
         return Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("write `reset = \"rebuild\"`"));
     }
-    if tables::may_make_databases(client).map_err(asked)? {
+    if tables::may_make_databases(client).map_err(failing_to(ASK))? {
         return Ok(());
     }
-    let login = client.one("SELECT SUSER_SNAME()").map_err(asked)?;
+    let login = client.one("SELECT SUSER_SNAME()").map_err(failing_to(ASK))?;
     let cause = format!("the login `{login}` may not make databases, and a snapshot is one");
     Err(Failure::new(FailureKind::Permission, tried, cause)
         .hint(format!("`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`, or write `reset = \"rebuild\"`")))

@@ -8,6 +8,7 @@ use super::counters::{self, reason};
 use super::durability;
 use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
+use crate::server::dialogue::{columns, first_row};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client};
@@ -164,8 +165,8 @@ const ISOLATION: Levels = &[
 ];
 
 fn add_isolation(facts: &mut Facts) {
-    let is_on = |name: &str| facts.get(name).is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true"));
-    let by_snapshots = is_on("database.is_read_committed_snapshot_on");
+    let by_snapshots = facts.get("database.is_read_committed_snapshot_on");
+    let by_snapshots = by_snapshots.is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true"));
     let level = match facts.get("session.transaction_isolation_level") {
         Some("1") => "read uncommitted",
         Some("2") if by_snapshots => "read committed by snapshots",
@@ -321,22 +322,21 @@ fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
         Ok(rows) => {
             facts.identity("database.files", rows.len().to_string());
             for row in rows {
-                let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
-                let growth = if matches!(text(5).as_str(), "1") { format!("{} %", text(4)) } else { mib(&text(4)) };
-                let name = format!("database.file.{}", text(0));
-                facts.identity(format!("{name}.growth"), format!("{}, by {growth}", text(1)));
-                facts.passing(format!("{name}.size"), mib(&text(3)));
-                facts.passing(format!("{name}.path"), text(2));
+                let [file, kind, path, size, growth, is_in_percent] = columns(row);
+                let growth = if is_in_percent == "1" { format!("{growth} %") } else { mib(&growth) };
+                let name = format!("database.file.{file}");
+                facts.identity(format!("{name}.growth"), format!("{kind}, by {growth}"));
+                facts.passing(format!("{name}.size"), mib(&size));
+                facts.passing(format!("{name}.path"), path);
             }
         }
     }
     match maybe(client, TEMPDB)? {
         Err(reason) => facts.unavailable("tempdb.data_files", reason),
         Ok(rows) => {
-            let row = rows.into_iter().next().unwrap_or_default();
-            let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
-            facts.identity("tempdb.data_files", text(0));
-            facts.passing("tempdb.size", mib(&text(1)));
+            let [files, size] = columns(first_row(rows));
+            facts.identity("tempdb.data_files", files);
+            facts.passing("tempdb.size", mib(&size));
         }
     }
     Ok(())
@@ -352,9 +352,9 @@ fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure
 }
 
 fn promised(facts: &Facts) -> Durability {
-    let is_on =
-        |flag: &str| facts.get("server.trace_flags").is_some_and(|flags| flags.split(", ").any(|on| on == flag));
-    let forced_flush = if is_on("3979") || is_before_forced_flush(facts) { "off" } else { "on" };
+    let flags = facts.get("server.trace_flags").unwrap_or_default();
+    let forced_flush =
+        if flags.split(", ").any(|flag| flag == "3979") || is_before_forced_flush(facts) { "off" } else { "on" };
     let setting = |name: &str| match name {
         "database" => facts.get("database.name").map(str::to_owned),
         "system" => facts.get("host.host_platform").map(str::to_owned),
@@ -389,23 +389,25 @@ mod tests {
 
     #[test]
     fn the_tier_follows_from_the_database_s_options() {
-        let with = |more: &[(&str, &str)]| {
+        fn with(more: &[(&str, &str)]) -> Durability {
             let mut facts = Facts::default();
             for (name, value) in more {
                 facts.identity(*name, *value);
             }
             promised(&facts)
-        };
-        let tier = |delayed: &str| with(&[("database.delayed_durability_desc", delayed)]);
-        assert_eq!(tier("DISABLED").tier, DurabilityTier::Durable);
-        assert_eq!(tier("ALLOWED").tier, DurabilityTier::Durable);
-        assert!(tier("ALLOWED").except.unwrap().contains("where it asks"));
-        assert_eq!(tier("FORCED").tier, DurabilityTier::Delayed);
-        assert_eq!(with(&[("database.name", "tempdb")]).tier, DurabilityTier::Memory);
-        let unforced = |version, flags, platform| {
+        }
+        fn delayed(delayed: &str) -> Durability {
+            with(&[("database.delayed_durability_desc", delayed)])
+        }
+        fn unforced(version: &str, flags: &str, platform: &str) -> Option<String> {
             let facts = [("server.version", version), ("server.trace_flags", flags), ("host.host_platform", platform)];
             with(&facts).except
-        };
+        }
+        assert_eq!(delayed("DISABLED").tier, DurabilityTier::Durable);
+        assert_eq!(delayed("ALLOWED").tier, DurabilityTier::Durable);
+        assert!(delayed("ALLOWED").except.unwrap().contains("where it asks"));
+        assert_eq!(delayed("FORCED").tier, DurabilityTier::Delayed);
+        assert_eq!(with(&[("database.name", "tempdb")]).tier, DurabilityTier::Memory);
         assert!(unforced("16.0.4156.1", "834, 3979", "Linux").unwrap().contains("by force"));
         assert!(unforced("14.0.3023.8", "none", "Linux").is_some());
         assert_eq!(unforced("14.0.3025.34", "none", "Linux"), None);

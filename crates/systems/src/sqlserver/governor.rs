@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::connect::Endpoint;
 use super::keys::in_master;
 use super::session::Session;
+use crate::server::dialogue::{columns, first_row};
 use crate::server::refusal::failure;
 use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::lane::{AskError, Client};
@@ -46,41 +47,43 @@ fn percent(cores: f64, processors: f64) -> u32 {
 /// Limits the CPU of backups' sessions.
 pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
-    let asked = |error: AskError| {
-        let failure = failure(tried.clone(), &error);
-        let hint = failure.hint.clone().unwrap_or_default();
-        failure
-            .hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
-    };
-    let refuse = |cause: &str| Err(Failure::new(FailureKind::NotOurs, tried.clone(), cause));
     let mut client = Session::default().on_tables_of_others().open(endpoint, Purpose::Load)?;
-    if client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')").map_err(asked)? != "1" {
+    if client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')").map_err(|error| explain(&tried, &error))?
+        != "1"
+    {
         let cause = "the login may not change the resource governor";
         return Err(Failure::new(FailureKind::Permission, tried, cause).hint("`GRANT CONTROL SERVER TO …`"));
     }
-    let row = client.rows(STATE).map_err(asked)?.into_iter().next().unwrap_or_default();
-    let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
-    let (was_enabled, classifier) = (text(0) == "1", text(1));
+    let state = client.rows(STATE).map_err(|error| explain(&tried, &error))?;
+    let [is_enabled, classifier] = columns(first_row(state));
+    let was_enabled = is_enabled == "1";
     if !classifier.is_empty() && classifier != CLASSIFIER {
-        return refuse(
-            "the server sorts its sessions by a classifier function of its own, which étalon does not replace",
-        );
+        let cause = "the server sorts its sessions by a classifier function of its own, which étalon does not replace";
+        return Err(Failure::new(FailureKind::NotOurs, tried, cause));
     }
     // The first two are the server's own.
     let others = format!(
         "SELECT COUNT(*) FROM sys.resource_governor_workload_groups WHERE name NOT IN (N'internal', N'default', N'{GROUP}')"
     );
-    if !was_enabled && client.one(&others).map_err(asked)? != "0" {
-        return refuse("it is switched off and has groups of somebody else's, which étalon does not switch on");
+    if !was_enabled && client.one(&others).map_err(|error| explain(&tried, &error))? != "0" {
+        let cause = "it is switched off and has groups of somebody else's, which étalon does not switch on";
+        return Err(Failure::new(FailureKind::NotOurs, tried, cause));
     }
-    let processors = client.one("SELECT scheduler_count FROM sys.dm_os_sys_info").map_err(asked)?;
+    let processors =
+        client.one("SELECT scheduler_count FROM sys.dm_os_sys_info").map_err(|error| explain(&tried, &error))?;
     let share = percent(cores, processors.parse().unwrap_or(1.0));
     let mut governed = Governed { client, was_enabled, holds: true };
     // Leftovers of a killed étalon.
     governed.remove();
     let made = make(share).into_iter().try_for_each(|sql| governed.client.execute(&in_master(&sql)));
-    made.map_err(asked)?;
+    made.map_err(|error| explain(&tried, &error))?;
     Ok(governed)
+}
+
+fn explain(tried: &str, error: &AskError) -> Failure {
+    let failure = failure(tried, error);
+    let hint = failure.hint.clone().unwrap_or_default();
+    failure.hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
 }
 
 fn make(share_percent: u32) -> Vec<String> {

@@ -8,7 +8,7 @@ use super::SCHEMA;
 use super::connect::Endpoint;
 use super::dialect::wide_literal;
 use crate::server::random_password;
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
@@ -39,13 +39,8 @@ fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
 /// # Errors
 /// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
 pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let tried = "make the certificate that étalon encrypts for";
-    // The statement holds a password, which an error must not repeat.
-    let asked = |error: AskError| {
-        failure(tried, &error)
-            .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
-    };
-    match subject(client).map_err(asked)? {
+    let tried = MAKE_CERTIFICATE;
+    match subject(client).map_err(not_made)? {
         Some(subject) if subject.contains(SUBJECT) => return Ok(()),
         Some(_) => {
             let cause = format!("master has a certificate `{CERTIFICATE}` that étalon did not make");
@@ -55,7 +50,7 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
     }
     let keys = "SELECT COUNT(*) FROM master.sys.symmetric_keys WHERE name = N'##MS_DatabaseMasterKey##'";
     let mut made = "";
-    if client.one(keys).map_err(asked)? == "0" {
+    if client.one(keys).map_err(not_made)? == "0" {
         if client.encryption().is_none() && !endpoint.address.is_local() {
             let cause = "the master key's password would cross the network in the clear";
             return Err(Failure::new(FailureKind::Plan, tried, cause).hint("write `encrypt=true` in the URL"));
@@ -63,29 +58,37 @@ pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
         // Password policies ask for capitals, small letters, digits and a sign.
         let password = format!("Aa1-{}", random_password());
         let make = format!("CREATE MASTER KEY ENCRYPTION BY PASSWORD = '{password}'");
-        client.execute(&in_master(&make)).map_err(asked)?;
+        client.execute(&in_master(&make)).map_err(not_made)?;
         made = WITH_KEY;
     }
     let make = format!("CREATE CERTIFICATE [{CERTIFICATE}] WITH SUBJECT = N'{SUBJECT}{made}'");
-    client.execute(&in_master(&make)).map_err(asked)
+    client.execute(&in_master(&make)).map_err(not_made)
+}
+
+const MAKE_CERTIFICATE: &str = "make the certificate that étalon encrypts for";
+
+/// Names no statement: one has a password, which an error must not repeat.
+fn not_made(error: AskError) -> Failure {
+    failure(MAKE_CERTIFICATE, &error)
+        .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
 }
 
 /// The session must be in étalon's database; waits until done.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
 pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     ensure(client, endpoint)?;
-    let asked = |error: AskError| failure(format!("encrypt the database `{SCHEMA}`"), &error);
+    let tried = format!("encrypt the database `{SCHEMA}`");
     let key = format!(
         "CREATE DATABASE ENCRYPTION KEY WITH ALGORITHM = AES_256 ENCRYPTION BY SERVER CERTIFICATE [{CERTIFICATE}]"
     );
-    client.execute(&key).map_err(asked)?;
-    client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET ENCRYPTION ON")).map_err(asked)?;
+    client.execute(&key).map_err(failing_to(&tried))?;
+    client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET ENCRYPTION ON")).map_err(failing_to(&tried))?;
     let started = Instant::now();
     let state = "SELECT encryption_state FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID()";
-    while client.one(state).map_err(asked)? != ENCRYPTED {
+    while client.one(state).map_err(failing_to(&tried))? != ENCRYPTED {
         if started.elapsed() > PATIENCE {
             let cause = format!("the server has not encrypted it within {} s", PATIENCE.as_secs());
-            return Err(Failure::new(FailureKind::Other, format!("encrypt the database `{SCHEMA}`"), cause));
+            return Err(Failure::new(FailureKind::Other, tried, cause));
         }
         thread::sleep(POLL);
     }
@@ -94,11 +97,11 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
 
 /// Also removes étalon's master key unless others use it by now. What was encrypted must be gone.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
-    let asked = |error: AskError| failure(format!("remove the certificate `{CERTIFICATE}` from master"), &error);
-    let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(SUBJECT)) else {
+    let tried = format!("remove the certificate `{CERTIFICATE}` from master");
+    let Some(subject) = subject(client).map_err(failing_to(&tried))?.filter(|subject| subject.contains(SUBJECT)) else {
         return Ok(());
     };
-    client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(asked)?;
+    client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(failing_to(&tried))?;
     if subject.contains(WITH_KEY) {
         // Refused if a foreign certificate depends on it by now.
         let _ = client.execute(&in_master("DROP MASTER KEY"));

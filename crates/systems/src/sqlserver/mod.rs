@@ -34,7 +34,7 @@ use crate::server::counted::CountsQuery;
 use crate::server::no_recipe::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
 use crate::server::{self, dialogue};
-use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
+use crate::sqlserver::lane::{Client, Mode, Spoken, Typed};
 use claim::Claim;
 use connect::Endpoint;
 use database_snapshots::SnapshotCopies;
@@ -225,9 +225,13 @@ impl Server for SqlServer {
 
     /// CPU seconds of the server's process, used by anyone.
     fn server_cpu_s(system: &SqlServerSystem) -> Result<f64, String> {
-        let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
-        let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
-        let seconds = system.ask(ask).map_err(|failure| failure.to_string())??;
+        let seconds = system
+            .ask(|client| {
+                Ok(client
+                    .one(counters::CPU)
+                    .map_err(|error| counters::reason(&error).unwrap_or_else(|| error.to_string())))
+            })
+            .map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
     }
 }

@@ -46,10 +46,12 @@ impl PagesDialect for Pages {
     }
 
     fn begin(&self, session: &mut dyn Session) -> Result<Vec<String>, Failure> {
-        let note = |reason: String| {
-            format!("the log is not kept as in production, since the database could not be backed up first: {reason}")
-        };
-        Ok(refused(session.execute(BACKUP))?.err().map(note).into_iter().collect())
+        Ok(match refused(session.execute(BACKUP))? {
+            Ok(()) => Vec::new(),
+            Err(reason) => vec![format!(
+                "the log is not kept as in production, since the database could not be backed up first: {reason}"
+            )],
+        })
     }
 
     /// The database is recreated for each run.
@@ -85,7 +87,7 @@ impl PagesDialect for Pages {
                 Err(reason) => return Ok(unknown(&format!("{NO_RIGHT}: {reason}"), vec![NO_RIGHT.to_owned()])),
             },
         };
-        let place = |row: &Vec<load::datum::Datum>| {
+        let places = rows.iter().map(|row| {
             let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
             let figures = &Figure::ALL[..6];
             // Write-through: the writes' time includes syncs.
@@ -94,8 +96,8 @@ impl PagesDialect for Pages {
                 Some(value) => place.with(*figure, value),
                 None => place,
             })
-        };
-        Ok(IoAccount { places: rows.iter().map(place).collect(), ..IoAccount::default() })
+        });
+        Ok(IoAccount { places: places.collect(), ..IoAccount::default() })
     }
 
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {

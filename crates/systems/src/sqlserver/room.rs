@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::SCHEMA;
 use super::dialect::{quoted, wide_literal};
 use crate::owner::{self, MARKER_TABLE, things_of_others};
+use crate::server::dialogue::{columns, first_row};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
@@ -45,6 +46,10 @@ impl Thing {
         }
         let on = if self.on.is_empty() { String::new() } else { format!(" on {}", self.on) };
         format!("{kind} {}.{}{on}", self.schema, self.name)
+    }
+
+    fn try_drop(&self, client: &mut Client) -> Result<Option<AskError>, AskError> {
+        AskError::refusal(client.execute(&self.drop_statement()))
     }
 
     fn drop_statement(&self) -> String {
@@ -139,9 +144,8 @@ fn lists(client: &mut Client) -> Result<Lists, AskError> {
     match client.rows(&format!("SELECT made, found FROM [{SCHEMA}].dbo.{MARKER_TABLE}")) {
         Err(error) if error.number() == Some(NO_SUCH_COLUMN) => Ok(Lists::default()),
         rows => {
-            let mut row = rows?.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default);
-            let mut next = || lines(&row.next().unwrap_or_default());
-            Ok(Lists { made: next(), found: next() })
+            let [made, found] = columns(first_row(rows?));
+            Ok(Lists { made: lines(&made), found: lines(&found) })
         }
     }
 }
@@ -150,18 +154,16 @@ impl Room {
     /// Looks at the database, whatever the session's own.
     pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let lists = lists(client)?;
-        let is_known = |thing: &Thing| lists.found.contains(&thing.shown()) && !thing.is_named(&lists.made);
-        let is_own = |thing: &Thing| match reach {
+        let things = things(client)?.into_iter();
+        let things = things.filter(|thing| !lists.found.contains(&thing.shown()) || thing.is_named(&lists.made));
+        let (own, others): (Vec<Thing>, Vec<Thing>) = things.partition(|thing| match reach {
             Reach::Names => thing.is_named(&lists.made),
             Reach::Database => thing.is_droppable(),
-        };
-        let things = things(client)?.into_iter().filter(|thing| !is_known(thing));
-        let (own, others): (Vec<Thing>, Vec<Thing>) = things.partition(is_own);
-        let is_on_own = |thing: &Thing| {
-            thing.kind == "TRIGGER" && own.iter().any(|table| table.is_called(&thing.schema, &thing.on))
-        };
+        });
         // A trigger goes with its table.
-        let (triggers, others): (Vec<Thing>, Vec<Thing>) = others.into_iter().partition(is_on_own);
+        let (triggers, others): (Vec<Thing>, Vec<Thing>) = others.into_iter().partition(|thing| {
+            thing.kind == "TRIGGER" && own.iter().any(|table| table.is_called(&thing.schema, &thing.on))
+        });
         let dependents = triggers.iter().map(|trigger| Dependent {
             shown: format!("trigger {}.{}", trigger.schema, trigger.name),
             on: trigger.on.clone(),
@@ -196,12 +198,13 @@ impl Room {
 
     /// Drops étalon's things in the session's database but those that something of others needs. Returns whether any are left.
     pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
-        let is_bound = |thing: &&Thing| self.dependents.iter().any(|one| one.on.eq_ignore_ascii_case(&thing.name));
-        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(is_bound);
-        let drop = |client: &mut Client, thing: &Thing| AskError::refusal(client.execute(&thing.drop_statement()));
-        let (left, mut refused) = owner::drop_in_turn(left, |thing| drop(client, thing))?;
+        let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self
+            .own
+            .iter()
+            .partition(|thing| self.dependents.iter().any(|one| one.on.eq_ignore_ascii_case(&thing.name)));
+        let (left, mut refused) = owner::drop_in_turn(left, |thing| thing.try_drop(client))?;
         if refused.is_some() && drop_keys_between(client, &left)? {
-            (_, refused) = owner::drop_in_turn(left, |thing| drop(client, thing))?;
+            (_, refused) = owner::drop_in_turn(left, |thing| thing.try_drop(client))?;
         }
         let Some(refused) = refused else { return Ok(!bound.is_empty()) };
         let needing = dependents(client, &self.own)?;
@@ -222,8 +225,8 @@ impl Room {
     }
 
     fn said(&self) -> String {
-        let is_bound = |shown: &String| self.dependents.iter().any(|one| one.shown == *shown);
-        let next_to_it = self.others.iter().map(Thing::shown).filter(|shown| !is_bound(shown));
+        let others = self.others.iter().map(Thing::shown);
+        let next_to_it = others.filter(|shown| !self.dependents.iter().any(|one| one.shown == *shown));
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {OWN_SCHEMA}.{}", one.shown, one.on));
         next_to_it.chain(bound).collect::<Vec<_>>().join("; ")
     }
@@ -232,9 +235,10 @@ impl Room {
 /// Drops the foreign keys from one of these tables to another: tables that refer to each other cannot go otherwise. Returns whether
 /// there were any.
 fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, AskError> {
-    let is_one = |(schema, name): &(String, String)| tables.iter().any(|table| table.is_called(schema, name));
-    let keys: Vec<ForeignKey> =
-        foreign_keys(client)?.into_iter().filter(|key| is_one(&key.from) && is_one(&key.to)).collect();
+    let mut keys = foreign_keys(client)?;
+    keys.retain(|key| {
+        [&key.from, &key.to].iter().all(|(schema, name)| tables.iter().any(|table| table.is_called(schema, name)))
+    });
     for ForeignKey { name, from: (schema, table), .. } in &keys {
         let (schema, table, name) = (quoted(schema), quoted(table), quoted(name));
         client.execute(&format!("ALTER TABLE {schema}.{table} DROP CONSTRAINT {name}"))?;
@@ -259,10 +263,8 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
          is_fixed_role = 0 AND name NOT IN (N'public', N'dbo', N'guest', N'INFORMATION_SCHEMA', N'sys') ORDER BY 1, 2, 3"
     );
     let things = client.rows(&sql)?.into_iter().map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        let kind = kind(&next());
-        let (schema, name, parent) = (next(), next(), next());
+        let [code, schema, name, parent] = columns(row);
+        let kind = kind(&code);
         Thing { kind, schema, name, on: if kind == "TRIGGER" { parent } else { String::new() } }
     });
     Ok(things.collect())
@@ -299,9 +301,8 @@ fn foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
     let sql = "SELECT name, OBJECT_SCHEMA_NAME(parent_object_id), OBJECT_NAME(parent_object_id), \
                OBJECT_SCHEMA_NAME(referenced_object_id), OBJECT_NAME(referenced_object_id) FROM sys.foreign_keys ORDER BY name";
     let keys = client.rows(sql)?.into_iter().map(|row| {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        ForeignKey { name: next(), from: (next(), next()), to: (next(), next()) }
+        let [name, from_schema, from, to_schema, to] = columns(row);
+        ForeignKey { name, from: (from_schema, from), to: (to_schema, to) }
     });
     Ok(keys.collect())
 }
@@ -329,9 +330,7 @@ fn dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskE
         rows => rows?,
     };
     for row in rows {
-        let mut row = row.into_iter().map(Option::unwrap_or_default);
-        let mut next = || row.next().unwrap_or_default();
-        let (code, schema, name, parent, on_schema, on) = (next(), next(), next(), next(), next(), next());
+        let [code, schema, name, parent, on_schema, on] = columns(row);
         let (kind, holder) = if parent.is_empty() { (kind(&code), &name) } else { ("TABLE", &parent) };
         if is_own(&on_schema, &on) && !is_own(&schema, holder) {
             dependents.push(Dependent { shown: format!("{} {schema}.{holder}", kind.to_lowercase()), on });
@@ -346,12 +345,9 @@ mod tests {
 
     #[test]
     fn a_thing_is_named_in_the_schema_of_étalon_s_own() {
-        let thing = |schema: &str, name: &str| Thing {
-            kind: "TABLE",
-            schema: schema.to_owned(),
-            name: name.to_owned(),
-            on: String::new(),
-        };
+        fn thing(schema: &str, name: &str) -> Thing {
+            Thing { kind: "TABLE", schema: schema.to_owned(), name: name.to_owned(), on: String::new() }
+        }
         let names = lines("pgbench_accounts\nenter_order");
         assert!(thing("dbo", "PGBENCH_accounts").is_named(&names));
         assert!(!thing("hr", "pgbench_accounts").is_named(&names));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Value;
+use wire::tds::Cell;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
@@ -92,15 +93,16 @@ impl Session {
         for (name, value) in settings {
             let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
             let text = text_of(value)?;
-            let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(&name, &text), cause);
             refuse_reserved(&name, &text, RESERVED)?;
             let Some((_, form)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
-                let failure = refuse("étalon knows no such option of a session or a database".to_owned());
+                let cause = "étalon knows no such option of a session or a database";
+                let failure = Failure::new(FailureKind::Plan, tried(&name, &text), cause);
                 return Err(match model::near::did_you_mean(&name, OPTIONS.iter().map(|(known, _)| *known)) {
                     Some(near) => failure.hint(near),
                     None => failure.hint("what holds for the whole server is set there: étalon changes no server"),
                 });
             };
+            let refused = tried(&name, &text);
             let name = name.to_ascii_uppercase();
             match form {
                 Form::Session => session.settings.push(format!("SET {name} {text}")),
@@ -110,7 +112,7 @@ impl Session {
                 Form::Encryption => match text.as_str() {
                     "ON" => session.encrypted = true,
                     "OFF" => {}
-                    _ => return Err(refuse("it is on or off".to_owned())),
+                    _ => return Err(Failure::new(FailureKind::Plan, refused, "it is on or off")),
                 },
                 Form::DatabaseSeconds => session.database.push(format!("SET {name} = {text} SECONDS")),
             }
@@ -160,8 +162,7 @@ fn text_of(value: &Value) -> Result<String, Failure> {
         other => other.to_string().to_ascii_uppercase().replace('-', "_"),
     };
     let text = if text.starts_with('_') { text.replacen('_', "-", 1) } else { text };
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '.' | '-');
-    if text.chars().all(plain) && !text.is_empty() {
+    if text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '.' | '-')) && !text.is_empty() {
         return Ok(text);
     }
     Err(Failure::new(FailureKind::Plan, format!("use the value `{text}`"), "an option takes words or a number"))
@@ -169,11 +170,13 @@ fn text_of(value: &Value) -> Result<String, Failure> {
 
 /// Asks for parameters' types, so that the server need not convert columns.
 pub(super) fn describe(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
-    let ask = |(sql, parameters): (String, usize)| {
-        let types = if is_transaction_word(&sql) { None } else { types_of(client, &sql, parameters)? };
-        Ok(Typed { sql, parameters, types })
-    };
-    statements.into_iter().map(ask).collect()
+    statements
+        .into_iter()
+        .map(|(sql, parameters)| {
+            let types = if is_transaction_word(&sql) { None } else { types_of(client, &sql, parameters)? };
+            Ok(Typed { sql, parameters, types })
+        })
+        .collect()
 }
 
 fn is_transaction_word(sql: &str) -> bool {
@@ -193,16 +196,14 @@ fn types_of(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<
         }
         Err(error) => return Err(failure(format!("prepare `{}`", sql.trim()), &error)),
     };
-    let place = |name: &str| answer.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
-    let (Some(ordinal), Some(suggested)) = (place("parameter_ordinal"), place("suggested_system_type_name")) else {
-        return Ok(None);
-    };
+    let columns = (answer.column("parameter_ordinal"), answer.column("suggested_system_type_name"));
+    let (Some(ordinal), Some(suggested)) = columns else { return Ok(None) };
     let mut types = vec![None; parameters];
     for row in &answer.rows {
-        let text = |at: usize| row.get(at).cloned().and_then(wire::tds::Cell::text);
-        let number = text(ordinal).and_then(|text| text.parse::<usize>().ok());
+        let [ordinal, suggested] = [ordinal, suggested].map(|index| row.get(index).cloned().and_then(Cell::text));
+        let number = ordinal.and_then(|ordinal| ordinal.parse::<usize>().ok());
         if let Some(slot) = number.and_then(|number| types.get_mut(number.checked_sub(1)?)) {
-            *slot = text(suggested);
+            *slot = suggested;
         }
     }
     Ok(types.into_iter().collect())
@@ -228,13 +229,12 @@ mod tests {
 
     #[test]
     fn settings_are_statements_of_sessions_or_of_the_database() {
-        let text = |text: &str| Value::Text(text.to_owned());
         let session = session(&[
             ("xact_abort", Value::Bool(true)),
             ("lock_timeout", Value::Int(-1)),
-            ("transaction-isolation-level", text("repeatable read")),
-            ("recovery", text("simple")),
-            ("delayed_durability", text("forced")),
+            ("transaction-isolation-level", Value::Text("repeatable read".to_owned())),
+            ("recovery", Value::Text("simple".to_owned())),
+            ("delayed_durability", Value::Text("forced".to_owned())),
             ("target_recovery_time", Value::Int(60)),
             ("compatibility_level", Value::Int(150)),
             ("encryption", Value::Bool(true)),

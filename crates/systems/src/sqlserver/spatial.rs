@@ -16,16 +16,13 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     fn tables(&self) -> Vec<String> {
-        let table = |name: &str, more: &str| {
-            // A spatial index needs a clustered primary key.
-            format!("CREATE TABLE {name} (id int PRIMARY KEY CLUSTERED{more}, g geometry NOT NULL)")
-        };
-        vec![
-            table("cell", ", dept int NOT NULL"),
-            table("road", ", cls int NOT NULL"),
-            table("pt", ""),
-            table("shape", ""),
-        ]
+        let tables = [("cell", ", dept int NOT NULL"), ("road", ", cls int NOT NULL"), ("pt", ""), ("shape", "")];
+        tables
+            .map(|(name, more)| {
+                // A spatial index needs a clustered primary key.
+                format!("CREATE TABLE {name} (id int PRIMARY KEY CLUSTERED{more}, g geometry NOT NULL)")
+            })
+            .to_vec()
     }
 
     fn geometry(&self) -> (&'static str, &'static str) {
@@ -37,15 +34,15 @@ impl SpatialDialect for Spatial {
     }
 
     fn indexes(&self, extent: i64) -> Vec<String> {
-        let index = |table: &str| {
-            format!(
-                "CREATE SPATIAL INDEX {table}_g ON {table} (g) USING GEOMETRY_AUTO_GRID WITH \
-                 (BOUNDING_BOX = (0, 0, {extent}, {extent}))"
-            )
-        };
-        let statistics = |table: &str| format!("UPDATE STATISTICS {table}");
-        let mut statements: Vec<String> = ["cell", "road", "pt"].map(index).to_vec();
-        statements.extend(["cell", "road", "pt", "shape"].map(statistics));
+        let mut statements: Vec<String> = ["cell", "road", "pt"]
+            .map(|table| {
+                format!(
+                    "CREATE SPATIAL INDEX {table}_g ON {table} (g) USING GEOMETRY_AUTO_GRID WITH \
+                     (BOUNDING_BOX = (0, 0, {extent}, {extent}))"
+                )
+            })
+            .to_vec();
+        statements.extend(["cell", "road", "pt", "shape"].map(|table| format!("UPDATE STATISTICS {table}")));
         statements
     }
 

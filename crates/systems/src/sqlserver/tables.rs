@@ -9,7 +9,7 @@ use super::room::{self, Reach, Room};
 use super::session::{Session, is_at_home};
 use super::{SCHEMA, SqlServerSystem, backup, keys, reach};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::url::Address as _;
 use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
@@ -28,17 +28,21 @@ const INSERT_BYTES: usize = 256 << 10;
 pub(super) const SINGLE_USER: &str = "SET SINGLE_USER WITH ROLLBACK IMMEDIATE";
 
 pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
-    let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
-    if client.one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{SCHEMA}'")).map_err(asked)? == "0" {
+    let tried = format!("look for the database `{SCHEMA}`");
+    if client
+        .one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{SCHEMA}'"))
+        .map_err(failing_to(&tried))?
+        == "0"
+    {
         return Ok(TableOwner::Nobody);
     }
     let marker = format!("[{SCHEMA}].dbo.{MARKER_TABLE}");
-    if client.one(&format!("SELECT OBJECT_ID(N'{marker}')")).map_err(asked)?.is_empty() {
+    if client.one(&format!("SELECT OBJECT_ID(N'{marker}')")).map_err(failing_to(&tried))?.is_empty() {
         let things = format!("SELECT COUNT(*) FROM [{SCHEMA}].sys.objects WHERE is_ms_shipped = 0");
-        let is_empty = client.one(&things).map_err(asked)? == "0";
+        let is_empty = client.one(&things).map_err(failing_to(&tried))? == "0";
         return Ok(if is_empty { TableOwner::Given } else { TableOwner::SomebodyElse });
     }
-    Ok(TableOwner::of_marker(&room::said(client).map_err(asked)?))
+    Ok(TableOwner::of_marker(&room::said(client).map_err(failing_to(&tried))?))
 }
 
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
@@ -52,13 +56,11 @@ pub(super) fn may_make_databases(client: &mut Client) -> Result<bool, AskError> 
 
 /// Refuses a read-only server, and a login that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
-    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
-    let refuse = |kind, cause: String, hint: String| {
-        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
-    };
-    let login = client.one("SELECT SUSER_SNAME()").map_err(asked)?;
+    let tried = "ask what the server lets étalon do";
+    let using = format!("use {}", endpoint.address.shown());
+    let login = client.one("SELECT SUSER_SNAME()").map_err(failing_to(tried))?;
     if owner == TableOwner::Nobody {
-        if may_make_databases(client).map_err(asked)? {
+        if may_make_databases(client).map_err(failing_to(tried))? {
             return Ok(());
         }
         let cause = format!("the login `{login}` may not make the database `{SCHEMA}`");
@@ -66,21 +68,23 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Tabl
             "`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`; or make it for the login: `CREATE DATABASE {SCHEMA}; ALTER \
              AUTHORIZATION ON DATABASE::{SCHEMA} TO [{login}]`"
         );
-        return refuse(FailureKind::Permission, cause, give);
+        return Err(Failure::new(FailureKind::Permission, using, cause).hint(give));
     }
-    let state = client.one(&format!("SELECT DATABASEPROPERTYEX(N'{SCHEMA}', 'Updateability')")).map_err(asked)?;
+    let state =
+        client.one(&format!("SELECT DATABASEPROPERTYEX(N'{SCHEMA}', 'Updateability')")).map_err(failing_to(tried))?;
     if state == "READ_ONLY" {
         let cause = format!("the database `{SCHEMA}` is read-only");
-        return refuse(FailureKind::Unsupported, cause, "name the primary server in the URL".to_owned());
+        return Err(Failure::new(FailureKind::Unsupported, using, cause).hint("name the primary server in the URL"));
     }
-    let may =
-        client.one(&format!("SELECT HAS_PERMS_BY_NAME(N'{SCHEMA}', 'DATABASE', 'CREATE TABLE')")).map_err(asked)?;
+    let may = client
+        .one(&format!("SELECT HAS_PERMS_BY_NAME(N'{SCHEMA}', 'DATABASE', 'CREATE TABLE')"))
+        .map_err(failing_to(tried))?;
     if may == "1" {
         return Ok(());
     }
     let cause = format!("the login `{login}` may only read the database `{SCHEMA}`");
     let give = format!("`ALTER AUTHORIZATION ON DATABASE::{SCHEMA} TO [{login}]`");
-    refuse(FailureKind::Permission, cause, give)
+    Err(Failure::new(FailureKind::Permission, using, cause).hint(give))
 }
 
 enum LoadError {
@@ -130,31 +134,32 @@ pub(super) fn ensure(system: &SqlServerSystem, client: &mut Client) -> Result<()
 pub(super) fn load(system: &SqlServerSystem, client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let owner = refuse_foreign(client, system.consent)?;
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
-    let mut fill = || -> Result<(), LoadError> {
-        make_room(system, client, owner, &data.names(&TSql))?;
-        let mut sent = Contents::default();
-        for table in &data.tables {
-            client.execute(&TSql.create_table(table))?;
-            let mut rows = Rows::of(table);
-            if table.rows > 0 {
-                fill_table(client, table, &mut rows)?;
-            }
-            sent.tables.push((table.name.to_string(), rows.tally()));
+    make_room(system, client, owner, &data.names(&TSql))
+        .and_then(|()| fill(client, data, &tried))
+        .map_err(|error| error.failure(&tried))
+}
+
+fn fill(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
+    let mut sent = Contents::default();
+    for table in &data.tables {
+        client.execute(&TSql.create_table(table))?;
+        let mut rows = Rows::of(table);
+        if table.rows > 0 {
+            fill_table(client, table, &mut rows)?;
         }
-        let asked = |error: AskError| failure(&*tried, &error);
-        server::hold(client, data, &TSql, &sent, asked).map_err(LoadError::Failed)?;
-        for index in &data.indexes {
-            client.execute(&TSql.create_index(index))?;
-        }
-        for statement in &data.last_statements(&TSql) {
-            client.execute(statement)?;
-        }
-        for table in &data.tables {
-            if_known(client.execute(&format!("UPDATE STATISTICS {}", quoted(&table.name))))?;
-        }
-        Ok(())
-    };
-    fill().map_err(|error| error.failure(&tried))
+        sent.tables.push((table.name.to_string(), rows.tally()));
+    }
+    server::hold(client, data, &TSql, &sent, failing_to(tried)).map_err(LoadError::Failed)?;
+    for index in &data.indexes {
+        client.execute(&TSql.create_index(index))?;
+    }
+    for statement in &data.last_statements(&TSql) {
+        client.execute(statement)?;
+    }
+    for table in &data.tables {
+        if_known(client.execute(&format!("UPDATE STATISTICS {}", quoted(&table.name))))?;
+    }
+    Ok(())
 }
 
 /// Distinguishes étalon's databases with other options.
@@ -229,14 +234,14 @@ fn enter(client: &mut Client) -> Result<(), AskError> {
 
 /// Ends sessions that a killed étalon left.
 fn drop_database(client: &mut Client) -> Result<(), Failure> {
-    let asked = |error: AskError| failure(format!("drop the database `{SCHEMA}`"), &error);
-    client.execute("USE [master]").map_err(asked)?;
+    let tried = format!("drop the database `{SCHEMA}`");
+    client.execute("USE [master]").map_err(failing_to(&tried))?;
     // A database that has snapshots cannot be dropped.
     let snapshots = Snapshots::find(client)?;
     snapshots.refuse_others()?;
     snapshots.drop_own(client)?;
-    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"))).map_err(asked)?;
-    client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(asked)
+    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"))).map_err(failing_to(&tried))?;
+    client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(failing_to(&tried))
 }
 
 /// Drops étalon's things by name from a database that stays.
@@ -312,8 +317,8 @@ pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session
 }
 
 fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
-    let asked = |error: AskError| failure(format!("drop the database `{SCHEMA}`"), &error);
-    let mut room = Room::look(client, Reach::Names).map_err(asked)?;
+    let tried = format!("drop the database `{SCHEMA}`");
+    let mut room = Room::look(client, Reach::Names).map_err(failing_to(&tried))?;
     if owner == TableOwner::Etalon && room.is_alone() {
         // The page inserts' first backup, which no one else would remove.
         backup::forget(client, SCHEMA);
@@ -322,19 +327,20 @@ fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Re
         }
     }
     Snapshots::find(client)?.drop_own(client)?;
-    let mut clear = || {
-        enter(client)?;
-        if room.clear(client)? {
-            return Ok(());
-        }
-        if owner == TableOwner::Etalon && !room.is_alone() {
-            // It says whose the database is.
-            return room::write_names(client, &BTreeSet::new());
-        }
-        client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))
-    };
-    clear().map_err(asked)?;
+    clear_room(client, &mut room, owner).map_err(failing_to(&tried))?;
     room.refuse_to_leave_unsaid()
+}
+
+fn clear_room(client: &mut Client, room: &mut Room, owner: TableOwner) -> Result<(), AskError> {
+    enter(client)?;
+    if room.clear(client)? {
+        return Ok(());
+    }
+    if owner == TableOwner::Etalon && !room.is_alone() {
+        // It says whose the database is.
+        return room::write_names(client, &BTreeSet::new());
+    }
+    client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; options are those of
 //! Microsoft's clients, <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -100,15 +101,13 @@ impl url::Address for Address {
             },
         };
         let (trust, roots) = trust(given)?;
-        let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match given.get(name) {
-            None => Ok(default),
-            Some(text) => text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
-                wrong(format!("`{name}={text}`: a number from {} to {} is expected", range.start(), range.end()))
-            }),
+        let port = match port {
+            Some(port) => port,
+            None => number(given, "port", 1..=65_535)?.map_or(PORT, |port| port as u16),
         };
         Ok(Address {
             host,
-            port: port.map_or_else(|| number("port", PORT.into(), 1..=65_535), |port| Ok(port.into()))? as u16,
+            port,
             user,
             password: password.filter(|password| !password.is_empty()),
             password_source,
@@ -117,8 +116,8 @@ impl url::Address for Address {
             trust,
             roots,
             certificate_name: given.get("host_name_in_certificate").cloned(),
-            connect_timeout: Duration::from_secs(number("connect_timeout", CONNECT_TIMEOUT.as_secs(), 1..=86_400)?),
-            packet_bytes: number("packet_size", PACKET_BYTES.into(), 512..=32_767)? as u16,
+            connect_timeout: number(given, "connect_timeout", 1..=86_400)?.map_or(CONNECT_TIMEOUT, Duration::from_secs),
+            packet_bytes: number(given, "packet_size", 512..=32_767)?.map_or(PACKET_BYTES, |bytes| bytes as u16),
         })
     }
 
@@ -148,9 +147,12 @@ fn place(given: &Given, environment: Environment<'_>) -> Result<(String, Option<
             if host.contains(':') {
                 return Err(wrong("SQLCMDSERVER names a protocol other than TCP").hint("write `host,port` there"));
             }
-            let own = given.get("port").is_none() && !port.is_empty();
-            let wrong_port = |_| wrong(format!("`{port}` in SQLCMDSERVER is not a port"));
-            (host.to_owned(), if own { Some(port.parse().map_err(wrong_port)?) } else { None })
+            let port = if given.contains_key("port") || port.is_empty() {
+                None
+            } else {
+                Some(port.parse().map_err(|_| wrong(format!("`{port}` in SQLCMDSERVER is not a port")))?)
+            };
+            (host.to_owned(), port)
         }
     };
     if host.contains('\\') {
@@ -158,6 +160,17 @@ fn place(given: &Given, environment: Environment<'_>) -> Result<(String, Option<
             .hint("write the instance's port: `mssql://user@host:port/`"));
     }
     Ok((host, port))
+}
+
+fn number(given: &Given, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
+    let Some(text) = given.get(name) else { return Ok(None) };
+    match text.parse().ok().filter(|number| range.contains(number)) {
+        None => {
+            let (least, most) = (range.start(), range.end());
+            Err(wrong(format!("`{name}={text}`: a number from {least} to {most} is expected")))
+        }
+        number => Ok(number),
+    }
 }
 
 impl Address {
@@ -175,8 +188,8 @@ impl Address {
 /// Verification options that contradict each other are refused, not ignored.
 fn trust(given: &Given) -> Result<(Trust, Option<Roots>), Failure> {
     let blind = given.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
-    let file = |name: &str| given.get(name).map(PathBuf::from);
-    let roots = match (file("ca_file"), file("server_certificate")) {
+    let [authorities, certificate] = ["ca_file", "server_certificate"].map(|name| given.get(name).map(PathBuf::from));
+    let roots = match (authorities, certificate) {
         (Some(_), Some(_)) => {
             return Err(wrong("`server_certificate` is compared as it is, and no authority is asked")
                 .hint("leave `ca_file` away, or name the certificate there"));

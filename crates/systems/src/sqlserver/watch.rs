@@ -80,15 +80,19 @@ impl Watch {
                 thread::sleep(LOOK);
             }
             size.look(&mut client, started);
-            let bytes = |points: Vec<(f64, f64)>| points.into_iter().map(|(at, bytes)| (at, bytes as u64)).collect();
-            Seen { growth: size.seen().map(bytes), percent: percent.seen() }
+            Seen {
+                growth: size.seen().map(|points| points.into_iter().map(|(at, bytes)| (at, bytes as u64)).collect()),
+                percent: percent.seen(),
+            }
         });
         Watch { ended, looking }
     }
 
     pub(super) fn finish(self) -> Seen {
         self.ended.store(true, Ordering::Release);
-        let failed = || "the second connection failed".to_owned();
-        self.looking.join().unwrap_or_else(|_| Seen { growth: Err(failed()), percent: Err(failed()) })
+        self.looking.join().unwrap_or_else(|_| {
+            let reason = "the second connection failed".to_owned();
+            Seen { growth: Err(reason.clone()), percent: Err(reason) }
+        })
     }
 }

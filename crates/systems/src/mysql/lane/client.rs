@@ -73,8 +73,9 @@ impl WireProtocol for Spoken {
         let mut rows = Vec::new();
         let heard = client.hear(|event| {
             if let Event::TextRow(row) = event {
-                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                rows.push(row.iter().map(text).collect());
+                rows.push(
+                    row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect(),
+                );
             }
             Ok(())
         })?;

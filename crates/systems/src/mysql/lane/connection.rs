@@ -1,14 +1,14 @@
 //! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by packet
 //! headers.
 
+use wire::mysql;
 use wire::mysql::{Command, Event, ScanOutcome, Scanner, ServerStatus, command};
-use wire::{WireError, mysql};
 
 use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, too_long, without_end,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, misfit, too_long, without_end,
 };
 use families::transactions::{Rows, StatementOp};
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
@@ -189,7 +189,6 @@ impl Conversation for Connection {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
-        let misfit = |error: WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
         let (command, request) = match self.forms.get_mut(op.statement) {
             Some(Form::Binary(binary)) => (Command::Execute, binary.request(&op.parameters).map_err(misfit)?),
             Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),

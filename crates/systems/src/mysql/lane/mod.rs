@@ -35,7 +35,7 @@ impl ServerError for ErrorPacket {
     /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
     /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>
     fn error_class(&self) -> ErrorClass {
-        let full = || ["errno: 28", "Errcode: 28", "No space left"].iter().any(|words| self.message.contains(words));
+        const FULL: [&str; 3] = ["errno: 28", "Errcode: 28", "No space left"];
         match self.code {
             // ER_LOCK_DEADLOCK, ER_XA_RBDEADLOCK
             1213 | 1614 => ErrorClass::Deadlock,
@@ -52,7 +52,7 @@ impl ServerError for ErrorPacket {
             1053 | 1152 | 1158..=1161 | 1184 | 1927 | 2006 | 2013 | 4031 => ErrorClass::ConnectionLost,
             // ER_DISK_FULL, ER_RECORD_FILE_FULL
             1021 | 1114 => ErrorClass::DiskFull,
-            _ if full() => ErrorClass::DiskFull,
+            _ if FULL.iter().any(|words| self.message.contains(words)) => ErrorClass::DiskFull,
             _ => match self.sqlstate.as_str() {
                 "40001" => ErrorClass::Serialization,
                 state if state.starts_with("23") => ErrorClass::Constraint,
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn errors_have_the_class_that_the_manual_gives_them() {
-        let class = |code: u16, state: &[u8; 5], message: &str| {
+        fn class(code: u16, state: &[u8; 5], message: &str) -> ErrorClass {
             ErrorPacket { code, sqlstate: SqlState::new(state), message: message.to_owned() }.error_class()
-        };
+        }
         for (code, state, expected) in [
             (1213, b"40001", ErrorClass::Deadlock),
             (1205, b"HY000", ErrorClass::LockTimeout),

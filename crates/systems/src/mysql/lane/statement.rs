@@ -56,10 +56,13 @@ mod tests {
 
     #[test]
     fn few_and_many_parameters_are_written_alike() {
-        let binary = |parameters| Binary::new(Prepared { statement_id: 1, parameters, columns: 0 }, Columns::default());
+        fn binary(parameters: u16) -> Binary {
+            Binary::new(Prepared { statement_id: 1, parameters, columns: 0 }, Columns::default())
+        }
+        fn count(bytes: &[u8]) -> usize {
+            bytes.windows(8).filter(|window| *window == [7, 0, 0, 0, 0, 0, 0, 0]).count()
+        }
         let parameters = vec![Datum::Int(7); 20];
-        let value = [7, 0, 0, 0, 0, 0, 0, 0];
-        let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();
         assert_eq!(count(binary(20).request(&parameters).unwrap()), 20);
         assert_eq!(count(binary(16).request(&parameters[..16]).unwrap()), 16);
         assert!(binary(16).request(&parameters).is_err());

@@ -94,9 +94,8 @@ fn what_is_not_prepared_travels_as_text() {
     };
     let refused = open(&["BEGIN ?"]).err().unwrap();
     assert!(refused.cause.contains("1295") && refused.hint.unwrap().contains("as text"), "{}", refused.cause);
-    let anew = || Err(load::lane::lost("not again"));
     let opened = vec![open(&["BEGIN", "COMMIT"]).unwrap()];
-    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(anew)).unwrap();
+    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(|| Err(load::lane::lost("not again")))).unwrap();
     for statement in [0, 1, 0, 1] {
         let submitted = lane.submit(0, &StatementOp { statement, ..StatementOp::default() });
         assert!(matches!(submitted, Submitted::Queued), "{submitted:?}");
@@ -115,16 +114,24 @@ fn end_of(lane: &mut NativeLane) -> OpOutcome {
     ended.remove(0).outcome
 }
 
+fn ask(lane: &mut NativeLane, client: usize, text: &str) -> OpOutcome {
+    let op = StatementOp { text: text.to_owned(), ..StatementOp::default() };
+    assert!(matches!(lane.submit(client, &op), Submitted::Queued));
+    end_of(lane)
+}
+
+/// Waits until this many answers were sent.
+fn reaches(progress: &(Arc<Mutex<u32>>, Arc<Condvar>), count: u32) -> bool {
+    let answered = progress.0.lock().unwrap();
+    !progress.1.wait_timeout_while(answered, Duration::from_secs(20), |now| *now < count).unwrap().1.timed_out()
+}
+
 /// One client's rollback and reconnect block at the server until the other has five more answers, which needs a lane
 /// that waits for neither.
 #[test]
 fn what_one_client_waits_for_delays_no_other() {
     const IN_TRANSACTION: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
     let (answered, steps) = (Arc::new(Mutex::new(0)), Arc::new(Condvar::new()));
-    let reaches = |progress: &(Arc<Mutex<u32>>, Arc<Condvar>), count: u32| {
-        let answered = progress.0.lock().unwrap();
-        !progress.1.wait_timeout_while(answered, Duration::from_secs(20), |now| *now < count).unwrap().1.timed_out()
-    };
     let (progress, number) = ((Arc::clone(&answered), Arc::clone(&steps)), Arc::new(AtomicUsize::new(0)));
     let port = listen(move |mut stream| {
         let number = number.fetch_add(1, Ordering::SeqCst);
@@ -150,11 +157,6 @@ fn what_one_client_waits_for_delays_no_other() {
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let mut lane = native::<MySqlServer>(&endpoint, &Session::default(), Choice::Auto, 2, Vec::new());
-    let ask = |lane: &mut NativeLane, client, text: &str| {
-        let op = StatementOp { text: text.to_owned(), ..StatementOp::default() };
-        assert!(matches!(lane.submit(client, &op), Submitted::Queued));
-        end_of(lane)
-    };
     assert_eq!(ask(&mut lane, 0, "BEGIN"), OpOutcome::Ok);
     assert!(matches!(ask(&mut lane, 0, "FAIL"), OpOutcome::Failed(error) if error.class == ErrorClass::Deadlock));
     assert_eq!(lane.recover(0), None);

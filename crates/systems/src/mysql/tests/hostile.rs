@@ -52,8 +52,7 @@ fn a_server_with_more_than_it_was_given_is_found_out() {
     let fewer: Vec<OsString> =
         given.iter().filter(|argument| !argument.to_string_lossy().contains("max_connect")).cloned().collect();
     assert_eq!(strays(&fewer), ["max_connect_errors"]);
-    let refused = |name: &str| testing::refused_start::<MySqlServer>(&[(name, "1")]);
     for name in ["skip_grant_tables", "loose-skip-grant-tables", "loose_datadir", "enable-networking"] {
-        assert_eq!(refused(name).kind, FailureKind::Plan, "{name}");
+        assert_eq!(testing::refused_start::<MySqlServer>(&[(name, "1")]).kind, FailureKind::Plan, "{name}");
     }
 }

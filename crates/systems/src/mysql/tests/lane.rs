@@ -71,7 +71,6 @@ pub(super) fn errors_have_classes_and_a_way_back(system: &MySqlSystem, way: Choi
         "SIGNAL SQLSTATE '40001' SET MESSAGE_TEXT = 'once more'",
         "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
     ];
-    let int = |n| [Datum::Int(n)];
     with_lane(system, way, 2, &sql, |lane| {
         assert_eq!(class(lane.submit(0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
         lane.recover(0).unwrap();
@@ -94,6 +93,10 @@ pub(super) fn errors_have_classes_and_a_way_back(system: &MySqlSystem, way: Choi
         lane.recover(1).unwrap();
         lane.submit(0, 1, &[]).unwrap();
     });
+}
+
+fn int(number: i64) -> [Datum; 1] {
+    [Datum::Int(number)]
 }
 
 pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(system: &MySqlSystem, way: Choice) {

@@ -59,8 +59,8 @@ fn statements_beyond_the_packet_are_refused(system: &dyn System) {
 }
 
 fn task(pairs: &[(&str, &str)]) -> Task {
-    let text = |(key, value): &(&str, &str)| ((*key).to_owned(), model::Value::Text((*value).to_owned()));
-    let mut point: model::Point = pairs.iter().map(text).collect();
+    let mut point: model::Point =
+        pairs.iter().map(|(key, value)| ((*key).to_owned(), model::Value::Text((*value).to_owned()))).collect();
     for (key, number) in [("clients", 2), ("scale", 1)] {
         point.insert(key.to_owned(), model::Value::Int(number));
     }
@@ -137,8 +137,9 @@ fn every_way_to_log_in(server: &MySqlSystem) {
     let text = format!("[client]\nhost=127.0.0.1\nport={}\nuser=shopper\npassword={PASSWORD}\n", server.port());
     std::fs::write(&file, text).unwrap();
     assert!(std::process::Command::new("chmod").arg("0600").arg(&file).status().unwrap().success());
-    let environment = |name: &str| (name == "HOME").then(|| folder.path().display().to_string());
-    let address = Address::parse("mysql:///shop", &environment).unwrap();
+    let address =
+        Address::parse("mysql:///shop", &|name: &str| (name == "HOME").then(|| folder.path().display().to_string()))
+            .unwrap();
     Endpoint::new(address).unwrap().connect(Purpose::Control).unwrap().close();
 }
 

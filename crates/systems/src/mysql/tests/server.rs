@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::DurabilityTier;
+use model::{DurabilityTier, Reading, RunRecord};
 
 use super::*;
 use crate::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
@@ -98,12 +98,11 @@ fn prepares_the_same_tables_every_time(system: &MySqlSystem) {
 }
 
 fn counts_forwards(system: &MySqlSystem) {
-    let statements = |counters: &Counters| counters.get("statements").unwrap();
     let mut before = system.counters().unwrap();
     // What a session did that is just ending is missing in the server's sums for a moment.
     loop {
         let again = system.counters().unwrap();
-        let is_still = statements(&again) - statements(&before) < 20.0;
+        let is_still = again.get("statements").unwrap() - before.get("statements").unwrap() < 20.0;
         before = again;
         if is_still {
             break;
@@ -119,9 +118,9 @@ fn counts_forwards(system: &MySqlSystem) {
     }
     client.close();
     let since = system.counters().unwrap().since(&before);
-    let value = |name: &str| since.get(name).unwrap();
-    assert!(value("statements") >= 50.0 && value("statements") < 60.0, "{since:?}");
-    assert!(value("log_bytes") > 0.0 && value("commit_statements") == 0.0, "{since:?}");
+    assert!((50.0..60.0).contains(&since.get("statements").unwrap()), "{since:?}");
+    assert!(since.get("log_bytes").unwrap() > 0.0, "{since:?}");
+    assert_eq!(since.get("commit_statements"), Some(0.0), "{since:?}");
 }
 
 fn a_rival_is_not_disturbed(system: &MySqlSystem) {
@@ -145,25 +144,24 @@ fn deadlocks_are_tried_again(system: &MySqlSystem) {
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
     let record = life::run_of(system, script, 8, Duration::from_millis(1_000)).unwrap();
-    let value = |id: &str| {
-        let found = record.measurements.iter().find(|one| one.metric.id == id);
-        found.unwrap_or_else(|| panic!("no {id} in {:?}", record.measurements)).reading.clone()
-    };
     let since = system.counters().unwrap().since(&before);
     if let Some(deadlocks) = since.get("deadlocks") {
         assert!(deadlocks > 0.0, "{since:?}");
     }
     assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
-    assert!(matches!(value("throughput"), model::Reading::Value(rate) if rate > 0.0));
+    assert!(number(&record, "throughput") > 0.0);
     // Each deadlock retries its victim, except at the run's end.
-    let number = |id: &str| match value(id) {
-        model::Reading::Value(number) => number,
-        model::Reading::Unavailable(reason) => panic!("{id}: {reason}"),
-    };
-    assert!(number("retries") > 0.0 && number("errors") <= 8.0, "{:?}", record.measurements);
+    assert!(number(&record, "retries") > 0.0 && number(&record, "errors") <= 8.0, "{:?}", record.measurements);
     // Aborted work left nothing: every commit adds two.
     let sum = system.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
+}
+
+fn number(record: &RunRecord, id: &str) -> f64 {
+    match record.measurements.iter().find(|one| one.metric.id == id).map(|one| &one.reading) {
+        Some(Reading::Value(number)) => *number,
+        other => panic!("{id}: {other:?} in {:?}", record.measurements),
+    }
 }
 
 fn a_private_server_that_does_not_start_says_why() {
@@ -195,13 +193,13 @@ fn large_data_sets_are_loaded_in_parts() {
     testing::parts::large_data_sets_are_loaded_in_parts::<MySqlServer>();
 }
 
+fn expect(system: &MySqlSystem, tier: DurabilityTier, words: &str) {
+    let found = system.facts().unwrap().durability().unwrap();
+    assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
+}
+
 /// Every durability row that the product can have, set and read back.
 fn promises_are_read_back_from_the_server() {
-    let promised = |system: &MySqlSystem| system.facts().unwrap().durability().unwrap();
-    let expect = |system: &MySqlSystem, tier: DurabilityTier, words: &str| {
-        let found = promised(system);
-        assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
-    };
     let system = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
     let mut client = system.client().unwrap();
     expect(&system, DurabilityTier::Durable, "sync_binlog=1");

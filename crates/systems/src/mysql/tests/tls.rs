@@ -18,8 +18,6 @@ fn tls_is_what_ssl_mode_says() {
     let server = start(Connect::Tcp, &pairs);
     let root = format!("ssl-ca={}", file("root.crt"));
     let by_address = |query: &str| format!("{}?{query}", server.own_url());
-    let open_by = |url: String| open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
-    let tls = |url: String| open_by(url).facts().unwrap().get("path.tls").unwrap().to_owned();
     assert_eq!(tls(by_address("ssl-mode=disabled")), "off");
     assert!(tls(by_address("")).starts_with("TLSv1.3 "), "the default is to prefer it");
     assert!(tls(by_address("ssl-mode=required")).starts_with("TLSv1.3 "));
@@ -42,17 +40,24 @@ fn tls_is_what_ssl_mode_says() {
     server.drop_all().unwrap();
 }
 
+fn open_by(url: String) -> Box<dyn System> {
+    open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"))
+}
+
+fn tls(url: String) -> String {
+    open_by(url).facts().unwrap().get("path.tls").unwrap().to_owned()
+}
+
 /// A socket can check a name that the certificate has.
 fn by_the_socket(server: &MySqlSystem, root: &str) {
     let socket = server.text("SELECT @@socket");
-    let url = |query: &str| format!("mysql://root@localhost/?socket={socket}&{query}");
-    let tls = |query: &str| {
-        let system = open(&url(query), &[], Consent::OwnOnly).unwrap();
-        let facts = system.facts().unwrap();
-        (facts.get("path.kind").unwrap().to_owned(), facts.get("path.tls").unwrap() != "off")
-    };
-    assert_eq!(tls("ssl-mode=preferred"), ("socket".to_owned(), false));
-    assert_eq!(tls(&format!("ssl-mode=verify_identity&{root}")), ("socket".to_owned(), true));
+    for (query, is_encrypted) in
+        [("ssl-mode=preferred".to_owned(), false), (format!("ssl-mode=verify_identity&{root}"), true)]
+    {
+        let facts = open_by(format!("mysql://root@localhost/?socket={socket}&{query}")).facts().unwrap();
+        assert_eq!(facts.get("path.kind"), Some("socket"));
+        assert_eq!(facts.get("path.tls") != Some("off"), is_encrypted, "{query}");
+    }
 }
 
 fn a_run_over_tls(system: &dyn System) {

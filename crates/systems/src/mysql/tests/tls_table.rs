@@ -64,8 +64,8 @@ impl Stage {
         let Place::Tcp { host, port } = &self.server.endpoint.address.place else { panic!() };
         let url = format!("mysql://visitor@{host}:{port}/?{options}");
         let home = self.folder.path().display().to_string();
-        let environment = |name: &str| (name == "HOME").then(|| home.clone());
-        let endpoint = Address::parse(&url, &environment).and_then(Endpoint::new);
+        let endpoint =
+            Address::parse(&url, &|name: &str| (name == "HOME").then(|| home.clone())).and_then(Endpoint::new);
         match endpoint.and_then(|endpoint| endpoint.connect(Purpose::Load)) {
             Err(_) => TlsOutcome::Refused,
             Ok(client) if client.encryption().is_some() => TlsOutcome::Encrypted,

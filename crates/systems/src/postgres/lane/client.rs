@@ -173,10 +173,15 @@ impl Client {
         if let Some(opening) = &mut self.protocol.opening {
             return settings.iter().try_for_each(|(name, value)| Ok(opening.set(name, value)?));
         }
-        let text = |(name, value): &(&str, &str)| {
-            format!("SELECT pg_catalog.set_config({}, {}, false)", literal(name), literal(value))
-        };
-        self.execute(&settings.iter().map(text).collect::<Vec<_>>().join("; "))
+        self.execute(
+            &settings
+                .iter()
+                .map(|(name, value)| {
+                    format!("SELECT pg_catalog.set_config({}, {}, false)", literal(name), literal(value))
+                })
+                .collect::<Vec<_>>()
+                .join("; "),
+        )
     }
 
     /// A statement that refuses to share a transaction, such as `VACUUM`.
@@ -214,8 +219,9 @@ impl Client {
         let mut rows = Vec::new();
         let until = client.hear(|event| {
             if let Event::Row(row) = event {
-                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                rows.push(row.iter().map(text).collect());
+                rows.push(
+                    row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect(),
+                );
             }
         })?;
         if until == Until::CopyIn {

@@ -69,6 +69,5 @@ fn set_local(name: &str, value: &str) -> String {
 
 /// A setting of an extension has a dot, which is not part of a name.
 fn quote_setting(name: &str) -> String {
-    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
-    name.split('.').map(quoted).collect::<Vec<_>>().join(".")
+    name.split('.').map(|part| format!("\"{}\"", part.replace('"', "\"\""))).collect::<Vec<_>>().join(".")
 }

@@ -52,11 +52,11 @@ fn begins(sql: &str) -> bool {
 impl Encoded {
     pub(super) fn prepared(number: usize, sql: &str, types: &[u32]) -> Result<Encoded, WireError> {
         let name = name(number);
-        let form = |describe, ending| template(Statement::Prepared(&name), types, describe, ending);
+        let statement = Statement::Prepared(&name);
         let forms = [
-            form(DescribePortal::Omit, Ending::Sync)?,
-            form(DescribePortal::Include, Ending::Sync)?,
-            form(DescribePortal::Omit, Ending::Pipeline)?,
+            template(statement, types, DescribePortal::Omit, Ending::Sync)?,
+            template(statement, types, DescribePortal::Include, Ending::Sync)?,
+            template(statement, types, DescribePortal::Omit, Ending::Pipeline)?,
         ];
         Ok(Encoded { forms, begins: begins(sql) })
     }
@@ -64,8 +64,10 @@ impl Encoded {
     /// Parsed each time. Untyped text parameters and described columns, like libpq's `PQsendQueryParams`.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
-        let form = |ending| template(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
-        let forms = [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?];
+        let statement = Statement::Unprepared(sql);
+        let waiting = template(statement, &types, DescribePortal::Include, Ending::Sync)?;
+        let pipelined = template(statement, &types, DescribePortal::Include, Ending::Pipeline)?;
+        let forms = [waiting.clone(), waiting, pipelined];
         Ok(Encoded { forms, begins: begins(sql) })
     }
 
@@ -135,12 +137,11 @@ mod tests {
         let many = Encoded::prepared(0, "SELECT 1", &types).unwrap();
         let few = Encoded::prepared(0, "SELECT 1", &types[..16]).unwrap();
         let parameters = vec![Datum::Int(7); 20];
-        let value = [0, 0, 0, 4, 0, 0, 0, 7];
-        let count = |encoded: &Encoded, parameters: &[Datum]| {
+        fn count(encoded: &Encoded, parameters: &[Datum]) -> Result<usize, WireError> {
             let mut bytes = Vec::new();
             encoded.request(Shape::Plain, parameters, &mut bytes)?;
-            Ok::<_, WireError>(bytes.windows(8).filter(|window| *window == value).count())
-        };
+            Ok(bytes.windows(8).filter(|window| *window == [0, 0, 0, 4, 0, 0, 0, 7]).count())
+        }
         assert_eq!(count(&many, &parameters).unwrap(), 20);
         assert_eq!(count(&few, &parameters[..16]).unwrap(), 16);
         assert!(count(&few, &parameters).is_err());
@@ -149,14 +150,14 @@ mod tests {
     #[test]
     fn connections_share_their_requests_unless_their_parameters_differ() {
         let prepared = Prepared::new(vec!["SELECT $1".to_owned()]);
-        let of = |oid: u32| prepared.encoded(vec![vec![oid]]).unwrap();
-        let (first, second, other) = (of(oid::INT4), of(oid::INT4), of(oid::INT8));
+        let [first, second, other] =
+            [oid::INT4, oid::INT4, oid::INT8].map(|oid| prepared.encoded(vec![vec![oid]]).unwrap());
         assert!(Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &other));
-        let bytes = |encoded: &Arc<[Encoded]>| {
+        let [first, other] = [first, other].map(|encoded| {
             let mut bytes = Vec::new();
             encoded[0].request(Shape::Plain, &[Datum::Int(1)], &mut bytes).unwrap();
-            bytes
-        };
-        assert_eq!(bytes(&first).len() + 4, bytes(&other).len());
+            bytes.len()
+        });
+        assert_eq!(first + 4, other);
     }
 }

@@ -54,10 +54,10 @@ pub(super) fn server_and_url() -> (PostgresSystem, String) {
 
 /// Bytes that `work` adds to the log.
 fn logged(server: &PostgresSystem, work: impl FnOnce()) -> i64 {
-    let lsn = || server.scalar("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')").unwrap();
-    let before = lsn();
+    const END_OF_LOG: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')";
+    let before = server.scalar(END_OF_LOG).unwrap();
     work();
-    lsn() - before
+    server.scalar(END_OF_LOG).unwrap() - before
 }
 
 #[test]
@@ -135,13 +135,14 @@ fn small_databases_are_logged_and_large_ones_are_copied_by_file() {
     server.drop_all().unwrap();
 }
 
+fn refused(failure: Failure, kind: FailureKind, words: &str) {
+    assert_eq!(failure.kind, kind, "{failure}");
+    assert!(format!("{failure} {:?}", failure.hint).contains(words), "{failure} {:?}", failure.hint);
+}
+
 #[test]
 fn what_a_killed_étalon_left_is_removed_and_what_others_made_stays() {
     let (server, url) = server_and_url();
-    let refused = |failure: Failure, kind: FailureKind, said: &str| {
-        assert_eq!(failure.kind, kind, "{failure}");
-        assert!(format!("{failure} {:?}", failure.hint).contains(said), "{failure} {:?}", failure.hint);
-    };
     // Between `CREATE DATABASE` and its comment there is only the limit; an earlier étalon's copy may be closed.
     let limit = i32::from_be_bytes(*b"etal");
     server.run(&format!("CREATE DATABASE etalon OWNER bench CONNECTION LIMIT {limit}"));
@@ -232,11 +233,11 @@ fn letters_and_their_order_are_those_of_the_url_s_database() {
         }
         tried += 1;
         let system = opened(&server.url("bench", "x", "shop"), Reset::Restore).unwrap();
-        let of = |name: &str| {
+        let [own, theirs] = ["etalon", "shop"].map(|name| {
             let columns = "- 'oid' - 'datname' - 'datdba' - 'datconnlimit' - 'datfrozenxid' - 'datminmxid'";
             server.text(&format!("SELECT to_jsonb(d) {columns} FROM pg_database d WHERE datname = '{name}'"))
-        };
-        assert_eq!(of("etalon"), of("shop"));
+        });
+        assert_eq!(own, theirs);
         system.drop_all().unwrap();
         server.run("DROP DATABASE shop");
     }

@@ -108,14 +108,15 @@ fn says(bytes: Vec<u8>) -> impl Fn(&mut TcpStream) + Send + Sync + Clone + 'stat
     }
 }
 
+fn lost(bytes: Vec<u8>, words: &str) {
+    let error = heard(says(bytes));
+    assert_eq!(error.class, ErrorClass::ConnectionLost, "{error:?}");
+    assert!(error.message.contains(words), "{error:?} instead of {words}");
+}
+
 #[test]
 fn a_server_that_misbehaves_loses_that_connection_and_no_other() {
     let row = message(b'D', &[0, 1, 0, 0, 0, 2, b'a', b'b']);
-    let lost = |bytes: Vec<u8>, words: &str| {
-        let error = heard(says(bytes));
-        assert_eq!(error.class, ErrorClass::ConnectionLost, "{error:?}");
-        assert!(error.message.contains(words), "{error:?} lacks {words}");
-    };
     lost(Vec::new(), "closed the connection");
     lost(row[..9].to_vec(), "closed the connection");
     lost([row.clone(), row.clone()].concat(), "closed the connection");
@@ -204,9 +205,15 @@ fn scram(conversation: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static) ->
 
 #[test]
 fn a_server_that_does_not_know_the_password_is_found_out() {
-    let step = |kind: u8, text: &str| message(b'R', &[&[0, 0, 0, kind], text.as_bytes()].concat());
-    let first = move |nonce: &str| step(11, &format!("r={nonce}server,s=c2FsdA==,i=4096"));
-    let says = |failure: Failure, words: &str| assert!(failure.cause.contains(words), "{failure} lacks {words}");
+    fn step(kind: u8, text: &str) -> Vec<u8> {
+        message(b'R', &[&[0, 0, 0, kind], text.as_bytes()].concat())
+    }
+    fn first(nonce: &str) -> Vec<u8> {
+        step(11, &format!("r={nonce}server,s=c2FsdA==,i=4096"))
+    }
+    fn says(failure: Failure, words: &str) {
+        assert!(failure.cause.contains(words), "{failure} instead of {words}");
+    }
     let signature = "v=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     says(scram(move |nonce| vec![first(nonce), step(12, signature)]), "signature is wrong");
     says(scram(move |nonce| vec![first(nonce), step(0, "")]), "without proving itself");

@@ -46,7 +46,6 @@ pub(super) fn errors_have_classes_and_a_way_back(system: &PostgresSystem, way: C
         "SELECT count(*) FROM pairs",
     ];
     let mut lane = testing::lane::probe(system, way, 2, &sql);
-    let int = |n| [Datum::Int(n)];
     assert_eq!(class(lane.submit(0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
     lane.recover(0).unwrap();
 
@@ -96,9 +95,16 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(system: &PostgresSyst
     assert!(system.counters().unwrap().get("commits").is_some());
 }
 
+fn op(text: &str, rows: Rows) -> StatementOp {
+    StatementOp { text: text.to_owned(), rows, ..StatementOp::default() }
+}
+
+fn int(number: i64) -> [Datum; 1] {
+    [Datum::Int(number)]
+}
+
 pub(super) fn the_last_row_of_each_result_is_kept(system: &PostgresSystem, way: Choice) {
     let mut text = testing::lane::probe(system, way, 1, &[]);
-    let op = |text: &str, rows| StatementOp { text: text.to_owned(), rows, ..StatementOp::default() };
     for _ in 0..2 {
         let sql = "SELECT 1 AS a, NULL AS b; SELECT g FROM generate_series(1, 3) g; SELECT 1 WHERE false";
         text.execute(0, &op(sql, Rows::Keep)).unwrap();
@@ -122,6 +128,12 @@ pub(super) fn the_last_row_of_each_result_is_kept(system: &PostgresSystem, way: 
     prepared.0.close();
 }
 
+fn pipe(lane: &mut Probe<Connection>, statement: usize, parameter: Option<i64>) {
+    let parameters = parameter.map(Datum::Int).into_iter().collect();
+    let flow = Flow::Pipelined;
+    lane.execute(0, &StatementOp { statement, parameters, flow, ..StatementOp::default() }).unwrap();
+}
+
 pub(super) fn a_pipeline_ends_as_its_first_failure(system: &PostgresSystem, way: Choice) {
     system.run("DROP TABLE IF EXISTS piped; CREATE TABLE piped (k integer PRIMARY KEY)");
     let mut lane = testing::lane::probe(
@@ -130,11 +142,6 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(system: &PostgresSystem, way:
         1,
         &["INSERT INTO piped VALUES ($1)", "BEGIN", "COMMIT", "SELECT 1 / $1::integer"],
     );
-    let pipe = |lane: &mut Probe<Connection>, statement, parameter: Option<i64>| {
-        let parameters = parameter.map(Datum::Int).into_iter().collect();
-        let flow = Flow::Pipelined;
-        lane.execute(0, &StatementOp { statement, parameters, flow, ..StatementOp::default() }).unwrap();
-    };
     for key in 0..500 {
         pipe(&mut lane, 0, Some(key));
     }
@@ -181,14 +188,16 @@ pub(super) fn unprepared_statements_run_as_well(system: &PostgresSystem, way: Ch
     lane.0.close();
 }
 
+/// Asks with the first statement.
+fn backend(lane: &mut Probe<Connection>, client: usize) -> Datum {
+    lane.execute(client, &StatementOp { rows: Rows::Keep, ..StatementOp::default() }).unwrap();
+    lane.kept(client)[0].values[0].clone()
+}
+
 /// A new connection has the prepared statements, whether the old one lived or not.
 pub(super) fn clients_connect_anew(system: &PostgresSystem, way: Choice) {
     let pid = "SELECT pg_backend_pid() AS pid";
     let mut lane = testing::lane::probe(system, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
-    let backend = |lane: &mut Probe<Connection>, client| {
-        lane.execute(client, &StatementOp { rows: Rows::Keep, ..StatementOp::default() }).unwrap();
-        lane.kept(client)[0].values[0].clone()
-    };
     let (mut before, other) = (backend(&mut lane, 0), backend(&mut lane, 1));
     for _ in 0..30 {
         lane.reconnect(0).unwrap();
@@ -211,10 +220,11 @@ pub(super) fn is_encrypted(system: &PostgresSystem, way: Choice) {
         ["SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "SELECT repeat('é', 500000) AS long"];
     let mut lane = testing::lane::probe(system, way, 2, &sql);
     for client in [0, 1] {
-        let ask = |statement| StatementOp { statement, rows: Rows::Keep, ..StatementOp::default() };
-        lane.execute(client, &ask(0)).unwrap();
+        let mut op = StatementOp { rows: Rows::Keep, ..StatementOp::default() };
+        lane.execute(client, &op).unwrap();
         assert_eq!(lane.kept(client), [kept(&["ssl", "version"], 1, &[Some("t"), Some("TLSv1.3")])]);
-        lane.execute(client, &ask(1)).unwrap();
+        op.statement = 1;
+        lane.execute(client, &op).unwrap();
         let Datum::Text(long) = &lane.kept(client)[0].values[0] else { panic!() };
         assert!(long.len() == 1_000_000 && long.chars().all(|c| c == 'é'));
     }

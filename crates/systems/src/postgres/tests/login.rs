@@ -57,13 +57,13 @@ fn logins_that_fail(server: &PostgresSystem, refused: Refused<'_>) {
 fn statements_that_are_wrong_fail_at_once(server: &PostgresSystem) {
     let failure = server.endpoint.connect("-c no_such_setting=1").err().unwrap();
     assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
-    let open = |sql: &str| {
+    let [right, wrong] = ["SELECT $1::integer", "SELECT nothing FROM nowhere"].map(|sql| {
         let statements = PostgresServer::prepared(&[sql]);
         let opened = Session::default().open_lane(&server.endpoint, &statements);
         opened.map_err(|error| error.failure(&server.endpoint))
-    };
-    assert!(open("SELECT $1::integer").is_ok());
-    let failure = open("SELECT nothing FROM nowhere").err().unwrap();
+    });
+    assert!(right.is_ok());
+    let failure = wrong.err().unwrap();
     assert!(failure.cause.contains("42P01") && failure.tried.contains("prepare"), "{failure}");
     for (attributes, goes) in [("any", true), ("read-write", true), ("read-only", false)] {
         let url = format!("{}?target_session_attrs={attributes}", server.own_url());
@@ -81,8 +81,10 @@ fn the_password_file_is_used_and_its_rights_matter(server: &PostgresSystem) {
     fs::write(&file, format!("127.0.0.1:*:shop:shopper:{PASSWORD}\n")).unwrap();
     let address = |mode: &str| {
         assert!(std::process::Command::new("chmod").arg(mode).arg(&file).status().unwrap().success());
-        let environment = |name: &str| (name == "PGPASSFILE").then(|| file.display().to_string());
-        Address::parse(&server.url("shopper", "", "shop"), &environment).unwrap()
+        Address::parse(&server.url("shopper", "", "shop"), &|name: &str| {
+            (name == "PGPASSFILE").then(|| file.display().to_string())
+        })
+        .unwrap()
     };
     let client = Endpoint::new(address("0600")).unwrap().connect("").unwrap();
     client.close();
@@ -171,9 +173,11 @@ fn rights_that_are_missing(server: &PostgresSystem, refused: Refused<'_>) {
     system.settle().unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     let facts = system.facts().unwrap();
-    let reason = |name: &str| facts.entries[name].reading.clone().unwrap_err();
-    assert!(reason("checkpoint_before_run").contains("pg_checkpoint"));
-    assert!(reason("data_directory.filesystem").contains("pg_read_all_settings"));
+    for (name, right) in
+        [("checkpoint_before_run", "pg_checkpoint"), ("data_directory.filesystem", "pg_read_all_settings")]
+    {
+        assert!(facts.entries[name].reading.clone().unwrap_err().contains(right), "{name}");
+    }
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
     assert!(!format!("{facts:?}").contains(PASSWORD));
     assert_eq!(facts.get("path.kind"), Some("tcp"));

@@ -95,8 +95,12 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                     let open =
                         |_| session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.failure(endpoint));
                     let opened = context.connect(LOGINS_AT_ONCE, open).unwrap();
-                    let reopen = || Err(load::lane::lost("nobody connects anew"));
-                    let lane = NativeLane::new(Choice::Auto, opened, Arc::new(reopen)).unwrap();
+                    let lane = NativeLane::new(
+                        Choice::Auto,
+                        opened,
+                        Arc::new(|| Err(load::lane::lost("nobody connects anew"))),
+                    )
+                    .unwrap();
                     ready.wait();
                     let counts = worker::run(lane, program, &RealClock, context).unwrap();
                     drop(intervals);

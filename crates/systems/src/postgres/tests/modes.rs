@@ -10,14 +10,15 @@ use families::transactions::Transactions;
 use families::workload::{Action, Grants, Task, Workload as _};
 
 fn point(pairs: &[(&str, &str)]) -> Point {
-    let value = |text: &str| text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int);
     let mut point = Point::from([
         ("script".to_owned(), Value::Text("select-only".to_owned())),
         ("clients".to_owned(), Value::Int(3)),
         ("scale".to_owned(), Value::Int(1)),
         ("rate".to_owned(), Value::Float(0.0)),
     ]);
-    point.extend(pairs.iter().map(|(key, text)| ((*key).to_owned(), value(text))));
+    point.extend(pairs.iter().map(|(key, text)| {
+        ((*key).to_owned(), text.parse().map_or_else(|_| Value::Text((*text).to_owned()), Value::Int))
+    }));
     point
 }
 

@@ -153,7 +153,7 @@ fn an_application_never_fails_beside_transaction_pooling() {
     let server = server_with_orders();
     let Some(bouncer) = Bouncer::start(&server, "transaction", "default_pool_size = 8") else { return };
     let endpoint = bouncer.endpoint(&server);
-    let measure = || {
+    let ((), answers) = beside_an_application(&endpoint, || {
         let pooled = open(&bouncer.url(&server), &[("work_mem", "5MB")], Consent::OwnOnly).unwrap();
         let facts = pooled.facts().unwrap();
         assert_eq!(facts.get("path.pooler"), Some("PgBouncer, which lends a session for each transaction"));
@@ -177,8 +177,7 @@ fn an_application_never_fails_beside_transaction_pooling() {
         assert!(refused.cause.contains("for each transaction"), "{refused}");
         a_rival_is_refused(&bouncer.url(&server));
         pooled.drop_all().unwrap();
-    };
-    let ((), answers) = beside_an_application(&endpoint, measure);
+    });
     assert!(answers > 20, "{answers}");
     nothing_is_left(&endpoint, &server);
     server.drop_all().unwrap();
@@ -205,7 +204,7 @@ fn an_application_never_fails_beside_session_pooling() {
         let more = format!("default_pool_size = 12\n{reset}");
         let Some(bouncer) = Bouncer::start(&server, "session", &more) else { return };
         let endpoint = bouncer.endpoint(&server);
-        let measure = || {
+        let ((), answers) = beside_an_application(&endpoint, || {
             let pooled = open(&bouncer.url(&server), &[], Consent::OwnOnly).unwrap();
             assert_eq!(pooled.facts().unwrap().get("path.pooler"), Some(shown));
             let protocol = if reset.is_empty() { "prepared" } else { "simple" };
@@ -213,8 +212,7 @@ fn an_application_never_fails_beside_session_pooling() {
             // Sessions that are lent to a client are its own as long.
             assert_eq!(is_not_counted(&record).is_none(), reset.is_empty(), "{:?}", is_not_counted(&record));
             pooled.drop_all().unwrap();
-        };
-        let ((), answers) = beside_an_application(&endpoint, measure);
+        });
         assert!(answers > 20, "{answers}");
         nothing_is_left(&endpoint, &server);
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::DurabilityTier;
+use model::{Durability, DurabilityTier};
 
 use super::*;
 use crate::server::testing::fakes::listen;
@@ -264,20 +264,25 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_device_is_told_as_one() {
     let Some(disk) = SmallDisk::mount("90m") else { return };
-    let full = |result: Result<(), Failure>| {
-        let failure = result.unwrap_err();
-        assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
-        assert!(failure.hint.is_some());
-    };
     let (private, endpoint) = started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).unwrap();
     let system: PostgresSystem = made(endpoint, Some(private));
     let facts = system.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
     assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));
-    full(system.prepare(&pgbench_tables(8)));
+    assert_disk_full(&system.prepare(&pgbench_tables(8)).unwrap_err());
     system.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
-    full(started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).map(|_| ()));
+    let refused = started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path()));
+    assert_disk_full(&refused.err().unwrap());
+}
+
+fn assert_disk_full(failure: &Failure) {
+    assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
+    assert!(failure.hint.is_some());
+}
+
+fn promised(system: &PostgresSystem) -> Durability {
+    system.facts().unwrap().durability().unwrap()
 }
 
 /// Every durability row that a server here can have, set and read back.
@@ -286,7 +291,6 @@ fn promises_are_read_back_from_the_server() {
     use crate::durability::tests::combinations;
     let system = start(Connect::Socket, &[]);
     let mut client = system.client().unwrap();
-    let promised = |system: &PostgresSystem| system.facts().unwrap().durability().unwrap();
     for rule in durability::TABLE {
         for settings in combinations(rule) {
             if settings.contains_key("system") || settings.contains_key("unlogged tables") {

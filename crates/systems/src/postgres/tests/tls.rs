@@ -18,10 +18,6 @@ fn tls_is_what_sslmode_says() {
     let root = format!("sslrootcert={}", file("root.crt"));
     let by_address = |query: &str| format!("{}?{query}", server.own_url());
     let by_name = |query: &str| by_address(query).replace("@127.0.0.1:", "@localhost:");
-    let tls = |url: String| {
-        let system = open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
-        system.facts().unwrap().get("path.tls").unwrap().to_owned()
-    };
     assert_eq!(tls(by_address("sslmode=disable")), "off");
     assert_eq!(tls(by_address("sslmode=allow")), "off");
     assert!(tls(by_address("")).starts_with("TLSv1.3 "), "the default is to prefer it");
@@ -40,6 +36,11 @@ fn tls_is_what_sslmode_says() {
     only_encrypted_or_only_plain(&server, &by_address);
     the_load_is_encrypted_too(&by_name(&format!("sslmode=verify-full&{root}&channel_binding=require")));
     server.drop_all().unwrap();
+}
+
+fn tls(url: String) -> String {
+    let system = open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+    system.facts().unwrap().get("path.tls").unwrap().to_owned()
 }
 
 /// The role is let in encrypted, or plain, but not both ways.

@@ -96,12 +96,13 @@ impl Stage {
 
     fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> TlsOutcome {
         let home = self.file("home");
-        let environment = |name: &str| {
+        let endpoint = match Address::parse(url, &|name: &str| {
             let all = [("HOME", home.as_str())];
             let found = variables.iter().chain(&all).find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
-        };
-        let endpoint = match Address::parse(url, &environment).and_then(Endpoint::new) {
+        })
+        .and_then(Endpoint::new)
+        {
             Ok(endpoint) => endpoint,
             Err(_) => return TlsOutcome::Refused,
         };

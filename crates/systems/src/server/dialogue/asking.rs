@@ -178,6 +178,17 @@ impl Asker {
     }
 }
 
+/// The first `N` columns of a row; `NULL` and columns that are not there are empty.
+pub(crate) fn columns<const N: usize>(row: Vec<Option<String>>) -> [String; N] {
+    let mut columns = row.into_iter();
+    std::array::from_fn(|_| columns.next().flatten().unwrap_or_default())
+}
+
+/// The first row, which is empty where there is none.
+pub(crate) fn first_row(rows: TextRows) -> Vec<Option<String>> {
+    rows.into_iter().next().unwrap_or_default()
+}
+
 /// Empty for `NULL` or no row.
 pub(crate) fn single(rows: TextRows) -> String {
     rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()

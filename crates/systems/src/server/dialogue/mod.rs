@@ -11,9 +11,9 @@ mod waiting;
 use crate::server::connector;
 use families::transactions::{Program, StatementOp};
 use load::error::{Failure, FailureKind};
-use load::lane::{KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
 
-pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, single};
+pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, columns, first_row, single};
 pub(crate) use client::{Client, WireProtocol};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
@@ -79,6 +79,11 @@ pub enum Parting {
     /// The client takes leave; a new connection waits until the server has closed, since the old one counts among its
     /// connections.
     Awaited,
+}
+
+/// A statement that the protocol cannot carry.
+pub(crate) fn misfit(error: wire::WireError) -> OpError {
+    OpError { class: ErrorClass::Statement, message: error.to_string() }
 }
 
 /// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls

@@ -75,6 +75,16 @@ impl<C: Conversation> One<C> {
     }
 }
 
+fn not_set_up(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, "set up the connections", cause)
+}
+
+impl<C: Conversation> One<C> {
+    fn is_there(&self) -> bool {
+        !matches!(self.connection.state(), DialogueState::Gone(_))
+    }
+}
+
 impl<C: Conversation + Send + 'static> NativeLane<C> {
     /// One client per connection, on this thread's reactor. `opener` reconnects.
     pub(crate) fn new(
@@ -82,9 +92,8 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         opened: Vec<OpenedConnection<C>>,
         opener: Opener<C>,
     ) -> Result<NativeLane<C>, Failure> {
-        let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
         let count = opened.len();
-        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(|error| fail(&error))?;
+        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(not_set_up)?;
         let mut lane = NativeLane {
             reactor,
             clients: Vec::with_capacity(count),
@@ -98,7 +107,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             waiting: Waiting::default(),
         };
         for (client, one) in opened.into_iter().enumerate() {
-            let one = lane.register(client, one).map_err(|error| fail(&error))?;
+            let one = lane.register(client, one).map_err(not_set_up)?;
             lane.clients.push(one);
         }
         Ok(lane)
@@ -325,12 +334,11 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         let is_interrupted = self.waiting.is_interrupted();
         let patience_ns = if is_interrupted { LAST_PATIENCE_NS } else { CLOSING_PATIENCE_NS };
         let deadline_ns = clock::now_ns() + patience_ns;
-        let is_there = |one: &One<C>| !matches!(one.connection.state(), DialogueState::Gone(_));
         let mut ended = Vec::new();
-        while self.clients.iter().any(is_there) && clock::now_ns() < deadline_ns {
+        while self.clients.iter().any(One::is_there) && clock::now_ns() < deadline_ns {
             self.turn(deadline_ns, &mut ended);
         }
-        let left = self.clients.iter().filter(|one| is_there(one)).filter_map(|one| one.connection.session_number());
+        let left = self.clients.iter().filter(|one| one.is_there()).filter_map(|one| one.connection.session_number());
         left.for_each(|session| self.waiting.leave(session));
     }
 }

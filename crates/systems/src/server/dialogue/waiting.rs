@@ -303,10 +303,12 @@ mod tests {
         for silence_s in [1, 4, 5, 6, 15, 16] {
             silent_for(&mut vigil, Duration::from_secs(silence_s)).unwrap();
         }
-        let text = |s: u64| {
-            format!("db has not answered étalon's DROP SCHEMA for {s} s (Ctrl-C ends étalon): it waits for a lock")
-        };
-        assert_eq!(*told.lock().unwrap(), [text(5), text(16)]);
+        let reports = [5, 16].map(|silence_s| {
+            format!(
+                "db has not answered étalon's DROP SCHEMA for {silence_s} s (Ctrl-C ends étalon): it waits for a lock"
+            )
+        });
+        assert_eq!(*told.lock().unwrap(), reports);
         vigil.name("ALTER USER x IDENTIFIED BY 'hunter2'");
         assert_eq!(vigil.question, "ALTER USER");
         vigil.name("SELECT 'hunter2'");

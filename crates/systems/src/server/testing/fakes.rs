@@ -41,16 +41,15 @@ pub(crate) struct Told {
 }
 
 pub(crate) fn what_listens_and_is_no_server_is_told_apart<S: Server>(told: &Told) {
-    let refusal = |url: &str| refusal::<S>(url, &[]);
-    let by = |port: u16, query: &str| refusal(&(told.url)(port, query));
+    let by = |port: u16, query: &str| refusal::<S>(&(told.url)(port, query), &[]);
     let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let failure = by(unused, "");
     assert_eq!(failure.kind, FailureKind::Unreachable);
     assert!(failure.cause.contains("refused"), "{failure}");
     assert!(failure.hint.as_ref().unwrap().contains(&format!("{}{unused}", told.port_option)), "{failure:?}");
-    let failure = refusal(told.unknown_host);
+    let failure = refusal::<S>(told.unknown_host, &[]);
     assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
-    let failure = refusal(told.no_socket);
+    let failure = refusal::<S>(told.no_socket, &[]);
     assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
     assert!(failure.tried.contains("/no/such/"), "{failure}");
 

@@ -126,8 +126,12 @@ fn loads_what_is_missing<S: Server>(system: &ServerSystem<S>) {
 
 fn waits_for_what_a_killed_one_still_loads<S: Server>(system: &ServerSystem<S>) {
     break_off(system);
-    let missing = |part: i64| system.scalar(&format!("SELECT COUNT(*) FROM {NOTES} WHERE part = {part}")).unwrap() == 0;
-    let part = (0..7).find(|part| missing(*part)).unwrap();
+    let mut parts = 0..7;
+    let part = parts.find(|part| {
+        let noted = system.scalar(&format!("SELECT COUNT(*) FROM {NOTES} WHERE part = {part}"));
+        noted.unwrap() == 0
+    });
+    let part = part.unwrap();
     let mut remnant = system.client().unwrap();
     let note = format!("INSERT INTO {NOTES} VALUES ({part}, 0, 0, 'of a killed one')");
     assert!(remnant.execute("BEGIN").and_then(|()| remnant.execute(&note)).is_ok());

@@ -14,14 +14,14 @@ use load::error::{Failure, FailureKind};
 /// Reads all items of a PEM file, at least one.
 fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
     let read = T::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<T>, _>>);
-    let missing = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Missing, tried, cause);
-    match read {
-        Ok(found) if found.is_empty() => Err(missing(&"there is none")),
-        Ok(found) => Ok(found),
+    let cause = match read {
+        Ok(found) if !found.is_empty() => return Ok(found),
+        Ok(_) => "there is none".to_owned(),
         // The operating system's words alone.
-        Err(pem::Error::Io(error)) => Err(missing(&error)),
-        Err(error) => Err(missing(&error)),
-    }
+        Err(pem::Error::Io(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Err(Failure::new(FailureKind::Missing, tried, cause))
 }
 
 /// `option` names the file, for messages.
@@ -57,18 +57,25 @@ pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevoc
 /// OpenSSL's file names: a hash with `.r0`, `.r1` and so on.
 pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
-    let missing = |cause: &dyn std::fmt::Display| {
-        let hint = format!("`openssl rehash {}` gives its files the names that are looked for", folder.display());
-        Failure::new(FailureKind::Missing, tried.clone(), cause).hint(hint)
+    let cause = match fs::read_dir(folder) {
+        Ok(entries) => {
+            let mut files: Vec<PathBuf> =
+                entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_list).collect();
+            files.sort();
+            if !files.is_empty() {
+                return Ok(files);
+            }
+            "there is none".to_owned()
+        }
+        Err(error) => error.to_string(),
     };
-    let is_list = |file: &PathBuf| {
-        let digits = file.extension().and_then(|ending| ending.to_str()?.strip_prefix('r'));
-        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    let entries = fs::read_dir(folder).map_err(|error| missing(&error))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_list).collect();
-    files.sort();
-    if files.is_empty() { Err(missing(&"there is none")) } else { Ok(files) }
+    let hint = format!("`openssl rehash {}` gives its files the names that are looked for", folder.display());
+    Err(Failure::new(FailureKind::Missing, tried, cause).hint(hint))
+}
+
+fn is_list(file: &PathBuf) -> bool {
+    let digits = file.extension().and_then(|ending| ending.to_str()?.strip_prefix('r'));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Certificate chain and key.
@@ -78,20 +85,23 @@ pub(super) fn identity(
     let tried = format!("read the client's certificate in {}", identity.certificate.display());
     let chain = all(&identity.certificate, &tried)?;
     let shown = identity.key.display();
-    let fail = |kind, cause: &dyn std::fmt::Display| {
-        Failure::new(kind, format!("read the key of the client's certificate in {shown}"), cause)
-    };
+    let tried = format!("read the key of the client's certificate in {shown}");
     match fs::metadata(&identity.key) {
-        Err(error) => return Err(fail(FailureKind::Missing, &error)),
-        Ok(metadata) if !metadata.is_file() => return Err(fail(FailureKind::Missing, &"it is not a plain file")),
+        Err(error) => return Err(Failure::new(FailureKind::Missing, tried, error)),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(Failure::new(FailureKind::Missing, tried, "it is not a plain file"));
+        }
         Ok(_) => {}
     }
     // Like libpq: a key that others can read is ignored, so that its owner notices.
-    if host::identity::key_open_to_others(&identity.key).map_err(|error| fail(FailureKind::Other, &error))? {
-        return Err(fail(FailureKind::Permission, &"others may read it").hint(format!("chmod 0600 {shown}")));
+    let is_open = host::identity::key_open_to_others(&identity.key);
+    if is_open.map_err(|error| Failure::new(FailureKind::Other, &tried, error))? {
+        return Err(
+            Failure::new(FailureKind::Permission, tried, "others may read it").hint(format!("chmod 0600 {shown}"))
+        );
     }
-    let bytes = fs::read(&identity.key).map_err(|error| fail(FailureKind::Missing, &error))?;
-    let key = key(&bytes, identity).map_err(|cause| fail(FailureKind::Other, &cause))?;
+    let bytes = fs::read(&identity.key).map_err(|error| Failure::new(FailureKind::Missing, &tried, error))?;
+    let key = key(&bytes, identity).map_err(|cause| Failure::new(FailureKind::Other, tried, cause))?;
     Ok((chain, key))
 }
 

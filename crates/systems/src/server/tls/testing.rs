@@ -105,12 +105,6 @@ fn of_first_version(authority: &Authority) -> Made {
 /// Makes the certificates of a row, by its name.
 pub(crate) fn make(row: &str) -> Made {
     let authority = authority("étalon's test authority");
-    let between = |sent: bool| {
-        let between = CertifiedIssuer::signed_by(signs("an authority between"), key(), &authority).unwrap();
-        let mut made = signed(&names("localhost"), &between);
-        made.server += if sent { between.pem() } else { String::new() }.as_str();
-        Made { root: authority.pem(), list: made.list + &list(&authority, None), ..made }
-    };
     match row {
         "names `localhost`" => signed(&names("localhost"), &authority),
         "names `127.0.0.1`" => signed(&names("127.0.0.1"), &authority),
@@ -125,8 +119,14 @@ pub(crate) fn make(row: &str) -> Made {
             params.distinguished_name = named("localhost");
             signed(&params, &authority)
         }
-        "an authority between, sent along" => between(true),
-        "an authority between, kept back" => between(false),
+        "an authority between, sent along" | "an authority between, kept back" => {
+            let between = CertifiedIssuer::signed_by(signs("an authority between"), key(), &authority).unwrap();
+            let mut made = signed(&names("localhost"), &between);
+            if row.ends_with("sent along") {
+                made.server += &between.pem();
+            }
+            Made { root: authority.pem(), list: made.list + &list(&authority, None), ..made }
+        }
         "another authority" => {
             let made = signed(&names("localhost"), &self::authority("another authority"));
             Made { root: authority.pem(), list: list(&authority, None), ..made }

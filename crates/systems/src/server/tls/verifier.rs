@@ -6,7 +6,6 @@
 //! - Without alternative names the subject's common name counts.
 //! - X.509 version 1, which `openssl x509 -req` makes up to OpenSSL 3.1, is accepted.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -117,13 +116,16 @@ impl Sorted {
 impl TrustedRoots {
     pub(super) fn new(wanted: &TlsWanted<'_>, provider: &Arc<CryptoProvider>) -> Result<TrustedRoots, Failure> {
         let option = wanted.root_option;
-        let in_file = |file: &Path| format!("trust the certificates in {}", file.display());
         let names = if wanted.check == CertificateCheck::ChainAndName { Names::Host } else { Names::Anybody };
         let (tried, names, sorted) = match wanted.roots {
-            Roots::File(file) => (in_file(file), names, Sorted::of_file(files::certificates(file, option)?)),
+            Roots::File(file) => {
+                let tried = format!("trust the certificates in {}", file.display());
+                (tried, names, Sorted::of_file(files::certificates(file, option)?))
+            }
             Roots::Exactly(file) => {
                 let pinned = vec![files::certificate(file)?];
-                (in_file(file), Names::Anybody, Sorted { pinned, ..Sorted::default() })
+                let tried = format!("trust the certificates in {}", file.display());
+                (tried, Names::Anybody, Sorted { pinned, ..Sorted::default() })
             }
             Roots::System => {
                 let found = rustls_native_certs::load_native_certs().certs;
@@ -199,10 +201,9 @@ impl TrustedRoots {
 
     /// Verifies a certificate without extensions: it signs no other, and only its signer restricts it.
     fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
-        let bad = |_: der::Error| refused(CertificateError::BadEncoding);
-        let signed = signed_part(der).map_err(bad)?;
+        let signed = signed_part(der).map_err(|_| refused(CertificateError::BadEncoding))?;
         let signature = certificate.signature.as_bytes().ok_or(refused(CertificateError::BadEncoding))?;
-        let way = contents(&certificate.signature_algorithm).map_err(bad)?;
+        let way = contents(&certificate.signature_algorithm).map_err(|_| refused(CertificateError::BadEncoding))?;
         let mut algorithms = self.algorithms.all.to_vec();
         algorithms.retain(|algorithm| algorithm.signature_alg_id().as_ref() == way);
         let authorities = self.authorities.iter().map(|authority| &authority.tbs_certificate);
@@ -232,9 +233,8 @@ impl TrustedRoots {
         let Err(error) = by_alternatives else { return Ok(()) };
         let between = between.iter().filter_map(|der| Certificate::from_der(der).ok());
         let mut signers = between.chain(self.authorities.iter().cloned());
-        let is_free = |found: der::Result<bool>| found.is_ok_and(|found| !found);
-        let counts = is_free(has::<SubjectAltName>(certificate))
-            && signers.all(|signer| is_free(has::<NameConstraints>(&signer)));
+        let counts = has::<SubjectAltName>(certificate) == Ok(false)
+            && signers.all(|signer| has::<NameConstraints>(&signer) == Ok(false));
         match common_name(certificate) {
             Some(common) if counts && is_named(name, &common) => Ok(()),
             _ => Err(error),
@@ -270,10 +270,9 @@ fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), Certificat
 /// Like OpenSSL for servers: a stated usage must include TLS servers, and a key that signs or agrees on keys. (RFC
 /// 5280, 4.2.1.3 and 4.2.1.12)
 fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
-    let bad = |_: der::Error| CertificateError::BadEncoding;
     let uses = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment | KeyUsages::KeyAgreement;
-    let key = extension::<KeyUsage>(certificate).map_err(bad)?;
-    let purposes = extension::<ExtendedKeyUsage>(certificate).map_err(bad)?;
+    let key = extension::<KeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let purposes = extension::<ExtendedKeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let key_suits = key.is_none_or(|key| uses.into_iter().any(|one| key.0.contains(one)));
     if key_suits && purposes.is_none_or(|purposes| purposes.0.contains(&rfc5280::ID_KP_SERVER_AUTH)) {
         return Ok(());
@@ -302,11 +301,13 @@ fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     match host {
         ServerName::DnsName(host) => {
             let host = host.as_ref();
-            let by_wildcard = || {
-                let (own, wild) = (host.split_once('.')?, common.strip_prefix("*.")?);
-                Some(!own.0.is_empty() && wild.contains('.') && own.1.eq_ignore_ascii_case(wild))
+            let is_by_wildcard = match (host.split_once('.'), common.strip_prefix("*.")) {
+                (Some((label, rest)), Some(wild)) => {
+                    !label.is_empty() && wild.contains('.') && rest.eq_ignore_ascii_case(wild)
+                }
+                _ => false,
             };
-            host.eq_ignore_ascii_case(common) || by_wildcard().unwrap_or(false)
+            host.eq_ignore_ascii_case(common) || is_by_wildcard
         }
         ServerName::IpAddress(host) => {
             common.parse::<std::net::IpAddr>().is_ok_and(|common| common == std::net::IpAddr::from(*host))

@@ -11,8 +11,9 @@ use wire::tds::ServerMessage;
 use super::tables;
 use super::{SCHEMA, SqlServerSystem, facts, keys};
 use crate::owner::{MARKER, TableOwner};
+use crate::server::dialogue::TextRows;
 use crate::server::random_password;
-use crate::server::refusal::failure;
+use crate::server::refusal::{failing_to, failure};
 use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::connect::Endpoint;
 use crate::sqlserver::counters::reason;
@@ -151,8 +152,13 @@ impl<'a> SqlServerBackups<'a> {
     /// Names of the files at the server.
     fn files(&self, client: &mut Client, request: &BackupRequest<'_>, label: &str) -> Result<Vec<String>, Failure> {
         let folder = folder(client, request)?;
-        let name = |number| format!("{folder}{label}_{number}.bak");
-        Ok((1..=request.server_side.stripes).map(name).collect())
+        Ok((1..=request.server_side.stripes).map(|number| format!("{folder}{label}_{number}.bak")).collect())
+    }
+
+    fn trace_flag(&self, command: &str) -> Result<TextRows, Failure> {
+        let tried = format!("switch trace flag {NO_PREALLOCATION}");
+        let sql = format!("DBCC {command}({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS");
+        self.system.ask(|client| client.rows(&sql).map_err(failing_to(&tried)))
     }
 
     /// Runs with the plan's trace flag.
@@ -161,21 +167,18 @@ impl<'a> SqlServerBackups<'a> {
         preallocation: Preallocation,
         run: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let tried = format!("switch trace flag {NO_PREALLOCATION}");
-        let ask = |sql: String| self.system.ask(|client| client.rows(&sql).map_err(|error| failure(&*tried, &error)));
         if preallocation == Preallocation::AsServer {
             return run();
         }
-        let state = ask(format!("DBCC TRACESTATUS({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS"))?;
+        let state = self.trace_flag("TRACESTATUS")?;
         let global = state.first().and_then(|row| row.get(2).cloned().flatten());
         if global.as_deref() == Some("1") {
             return run();
         }
-        let hint =
-            |failed: Failure| failed.hint("it takes the role sysadmin, and holds for the whole server meanwhile");
-        ask(format!("DBCC TRACEON({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS")).map_err(hint)?;
+        self.trace_flag("TRACEON")
+            .map_err(|failed| failed.hint("it takes the role sysadmin, and holds for the whole server meanwhile"))?;
         let ran = run();
-        let off = ask(format!("DBCC TRACEOFF({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS")).map_err(|failed| {
+        let off = self.trace_flag("TRACEOFF").map_err(|failed| {
             failed.hint(format!("it is still on: `DBCC TRACEOFF({NO_PREALLOCATION}, -1)` switches it off"))
         });
         ran.and_then(|done| off.map(|_| done))
@@ -184,8 +187,8 @@ impl<'a> SqlServerBackups<'a> {
     /// Drops only what a killed étalon left.
     fn clear_copy(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("restore as the database `{COPY}`");
-        let asked = |error: AskError| failure(&*tried, &error);
-        if client.one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{COPY}'")).map_err(asked)? == "0" {
+        let there = format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{COPY}'");
+        if client.one(&there).map_err(failing_to(&tried))? == "0" {
             return Ok(());
         }
         let said = client.one(&format!("SELECT said FROM [{COPY}].dbo.etalon_marker"));
@@ -199,7 +202,6 @@ impl<'a> SqlServerBackups<'a> {
 
     fn check_edition(&self, client: &mut Client, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a backup";
-        let asked = |error: AskError| failure(ASK_RIGHTS, &error);
         let cause = match edition(client)?.as_str() {
             facts::AZURE => Some("Azure SQL Database takes its backups itself, and no login may"),
             MANAGED => Some("a Managed Instance backs up to a URL only, which étalon does not do"),
@@ -210,7 +212,8 @@ impl<'a> SqlServerBackups<'a> {
         }
         // Only members may remove files at the server.
         let writes = request.server_side.destination == Destination::Files;
-        if writes && client.one("SELECT IS_SRVROLEMEMBER('sysadmin')").map_err(asked)? != "1" {
+        let is_member = "SELECT IS_SRVROLEMEMBER('sysadmin')";
+        if writes && client.one(is_member).map_err(failing_to(ASK_RIGHTS))? != "1" {
             let cause = "the login could write the backup's files at the server, and not remove them";
             return Err(Failure::new(FailureKind::Permission, tried, cause)
                 .hint("`ALTER SERVER ROLE sysadmin ADD MEMBER …`; or `destination = \"nul\"`, which writes none"));
@@ -264,8 +267,9 @@ fn folder_and_ending(path: &str) -> (&str, &str) {
 }
 
 fn drop_copy(client: &mut Client) -> Result<(), Failure> {
-    let asked = |error: AskError| failure(format!("drop the database `{COPY}`"), &error);
-    client.execute(&format!("IF DB_ID(N'{COPY}') IS NOT NULL DROP DATABASE {}", quoted(COPY))).map_err(asked)
+    client
+        .execute(&format!("IF DB_ID(N'{COPY}') IS NOT NULL DROP DATABASE {}", quoted(COPY)))
+        .map_err(|error| failure(format!("drop the database `{COPY}`"), &error))
 }
 
 fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
@@ -304,9 +308,10 @@ fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let peak = seen.growth.as_ref().map(|growth| growth.iter().map(|(_, bytes)| *bytes as f64).fold(0.0, f64::max));
     let peak = Reading::from(peak);
     all.push(figure("backup_peak_size", "bytes", peak));
-    let told = |place: usize| known(heard.processed.get(place).copied(), "the server did not say it");
-    all.push(figure("backup_pages", "pages", told(0)));
-    all.push(figure("backup_rate_told", "MB/s", told(2)));
+    for (id, unit, index) in [("backup_pages", "pages", 0), ("backup_rate_told", "MB/s", 2)] {
+        let reported = known(heard.processed.get(index).copied(), "the server did not say it");
+        all.push(figure(id, unit, reported));
+    }
     all
 }
 
@@ -324,15 +329,13 @@ impl Backups for SqlServerBackups<'_> {
             let why = "SQL Server compresses itself, and gives nobody the bytes";
             return Err(request.no_such_compressor(why).hint("`where = \"server\"`"));
         }
-        let refuse = |tried: &str, cause: &str| Err(Failure::new(FailureKind::Unsupported, tried, cause));
         if compression.workers > 0 {
-            return refuse("compress by `workers`", "SQL Server chooses its threads itself");
+            let cause = "SQL Server chooses its threads itself";
+            return Err(Failure::new(FailureKind::Unsupported, "compress by `workers`", cause));
         }
         if request.max_rate_bytes_s.is_some() {
-            return refuse(
-                "hold a backup to `max_rate_mib_s`",
-                "SQL Server has no such limit; `server_cpu_percent` is one",
-            );
+            let cause = "SQL Server has no such limit; `server_cpu_percent` is one";
+            return Err(Failure::new(FailureKind::Unsupported, "hold a backup to `max_rate_mib_s`", cause));
         }
         self.check_edition(&mut client, request)?;
         self.clear_copy(&mut client)
@@ -386,8 +389,8 @@ impl Backups for SqlServerBackups<'_> {
             let watch = Watch::start(self.open()?, &session, place);
             let asked = meter.part("write", || {
                 let started = Instant::now();
-                let go_on = || request.go_on().is_ok();
-                let asked = client.ask_long(&statement, &go_on, &mut |remark| heard.take(remark, started));
+                let asked =
+                    client.ask_long(&statement, &|| request.go_on().is_ok(), &mut |remark| heard.take(remark, started));
                 asked.map_err(|error| step_failure(&tried, &error))
             });
             Ok((asked, watch.finish()))
@@ -422,11 +425,11 @@ impl Backups for SqlServerBackups<'_> {
             is_there: true,
         };
         let mut heard = Heard::default();
-        let go_on = || request.go_on().is_ok();
         meter.part("restore", || {
             let started = Instant::now();
             let statement = statements::restore(&files, COPY, &moves);
-            let asked = client.ask_long(&statement, &go_on, &mut |remark| heard.take(remark, started));
+            let asked =
+                client.ask_long(&statement, &|| request.go_on().is_ok(), &mut |remark| heard.take(remark, started));
             asked.map_err(|error| step_failure(&tried, &error))
         })?;
         // Only the restore's own. The meter begins at 0.
@@ -436,7 +439,7 @@ impl Backups for SqlServerBackups<'_> {
         copy.figures.push(figure("restore_rate_told", "MB/s", told));
         // After the restore: it reads the whole backup.
         let started = Instant::now();
-        let verified = client.ask_long(&statements::verify(&files), &go_on, &mut |_| ());
+        let verified = client.ask_long(&statements::verify(&files), &|| request.go_on().is_ok(), &mut |_| ());
         verified.map_err(|error| step_failure("read the backup through (RESTORE VERIFYONLY)", &error))?;
         let took_s = started.elapsed().as_secs_f64();
         let verify = Reading::Value(took_s);
@@ -469,19 +472,19 @@ fn served(
     seen: Seen,
     figures: Vec<Measurement>,
 ) -> Result<TakenBackup, Failure> {
-    let column = |name: &str| history.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
-    let bytes = |name: &str| column(name).and_then(|text| text.parse::<f64>().ok()).map(|bytes| bytes as u64);
     let tried = "read the backup's sizes in msdb";
-    let (Some(source_bytes), Some(stored_bytes)) = (bytes("backup_size"), bytes("compressed_backup_size")) else {
+    let sizes = ["backup_size", "compressed_backup_size"]
+        .map(|name| column(history, name)?.parse::<f64>().ok().map(|bytes| bytes as u64));
+    let [Some(source_bytes), Some(stored_bytes)] = sizes else {
         return Err(Failure::new(FailureKind::Verification, tried, "the sizes are not there"));
     };
-    let is_sealed = column("key_algorithm").is_some_and(|name| !name.eq_ignore_ascii_case(NOT_ENCRYPTED));
+    let is_sealed = column(history, "key_algorithm").is_some_and(|name| !name.eq_ignore_ascii_case(NOT_ENCRYPTED));
     if request.server_side.sealing == Sealing::Encrypted && !is_sealed {
         let cause = "the server does not say that the backup is encrypted, and the plan asks for it";
         return Err(Failure::new(FailureKind::Verification, "trust the backup", cause));
     }
     let mut notes = Vec::new();
-    if let Some(algorithm) = column("compression_algorithm") {
+    if let Some(algorithm) = column(history, "compression_algorithm") {
         let asked = request.compression.name();
         let none = asked == "none" && matches!(algorithm, "0" | "NONE" | "");
         if !none && !algorithm.eq_ignore_ascii_case(asked) {
@@ -500,21 +503,27 @@ fn served(
     })
 }
 
-/// Beside the original's files, named after the copy.
+fn column<'a>(history: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    history.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+}
+
+/// Paths next to the original's files, named after the copy.
 fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
     let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
-    let place = |name: &str| answer.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
-    let (Some(logical), Some(physical)) = (place("LogicalName"), place("PhysicalName")) else {
+    let (Some(logical), Some(physical)) = (answer.column("LogicalName"), answer.column("PhysicalName")) else {
         return Err(Failure::new(FailureKind::Verification, tried, "the server names no files"));
     };
-    let text = |row: &[wire::tds::Cell], at: usize| row.get(at).cloned().and_then(wire::tds::Cell::text);
-    let to = |(number, row): (usize, &Vec<wire::tds::Cell>)| {
-        let (logical, physical) = (text(row, logical)?, text(row, physical)?);
-        let (folder, ending) = folder_and_ending(&physical);
-        Some((logical, format!("{folder}{COPY}_{}{ending}", number + 1)))
-    };
-    Ok(answer.rows.iter().enumerate().filter_map(to).collect())
+    Ok(answer
+        .rows
+        .iter()
+        .enumerate()
+        .filter_map(|(number, row)| {
+            let (logical, physical) = (row.get(logical)?.clone().text()?, row.get(physical)?.clone().text()?);
+            let (folder, ending) = folder_and_ending(&physical);
+            Some((logical, format!("{folder}{COPY}_{}{ending}", number + 1)))
+        })
+        .collect())
 }
 
 fn forget_own(client: &mut Client) {
@@ -539,10 +548,9 @@ fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let path = wide_literal(file);
     let any_file = (release(client) >= REMOVES_ANY_FILE).then_some("xp_delete_files");
     for procedure in ["xp_delete_file 0,"].into_iter().chain(any_file) {
-        let asked = |error: AskError| failure(&*tried, &error);
-        client.execute(&format!("EXEC master.sys.{procedure} {path}")).map_err(asked)?;
-        let row = client.rows(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(asked)?.into_iter().next();
-        if row.and_then(|row| row.into_iter().next()).flatten().as_deref() != Some("1") {
+        client.execute(&format!("EXEC master.sys.{procedure} {path}")).map_err(failing_to(&tried))?;
+        let exists = client.one(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(failing_to(&tried))?;
+        if exists != "1" {
             return Ok(());
         }
     }

@@ -25,15 +25,16 @@ const LOW: u32 = 3;
 const MEDIUM: u32 = 9;
 
 fn compression(text: &BackupText<'_>) -> Result<String, String> {
-    let old = |what: &str, from: &str| Err(format!("{what} is there from SQL Server {from} on"));
     match text.compression.codec {
         Codec::None => Ok("NO_COMPRESSION".to_owned()),
         Codec::MsXpress if text.release >= ALGORITHMS_FROM => Ok("COMPRESSION (ALGORITHM = MS_XPRESS)".to_owned()),
         // There was no other.
         Codec::MsXpress => Ok("COMPRESSION".to_owned()),
-        Codec::QatDeflate if text.release < ALGORITHMS_FROM => old("QAT_DEFLATE", "2022"),
+        Codec::QatDeflate if text.release < ALGORITHMS_FROM => {
+            Err("QAT_DEFLATE is there from SQL Server 2022 on".to_owned())
+        }
         Codec::QatDeflate => Ok("COMPRESSION (ALGORITHM = QAT_DEFLATE)".to_owned()),
-        Codec::Zstd if text.release < ZSTD_FROM => old("ZSTD", "2025"),
+        Codec::Zstd if text.release < ZSTD_FROM => Err("ZSTD is there from SQL Server 2025 on".to_owned()),
         Codec::Zstd => {
             let level = match text.compression.level {
                 level if level <= LOW => "LOW",

@@ -46,6 +46,13 @@ pub(crate) struct QueryAnswer {
     refusal: Option<Box<ServerMessage>>,
 }
 
+impl QueryAnswer {
+    /// Index of a column of the last result.
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+}
+
 impl Sink for QueryAnswer {
     fn columns(&mut self, columns: &[Column]) {
         self.columns = columns.to_vec();
@@ -163,7 +170,6 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
     let length = usize::from(u16::from_be_bytes([packet[2], packet[3]])).max(HEADER_BYTES);
     packet.resize(length, 0);
     timed.read_exact(&mut packet[HEADER_BYTES..])?;
-    let invalid = |error: &dyn fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
     let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid(&error))?.unwrap_or_default();
     while !bytes.is_empty() {
         connection.read_tls(&mut bytes)?;
@@ -172,6 +178,10 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
         }
     }
     Ok(())
+}
+
+fn invalid(cause: &dyn fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause.to_string())
 }
 
 impl Client {

@@ -7,7 +7,7 @@ use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMe
 use super::own_words;
 use super::statement::Statement;
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, too_long, without_end,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, misfit, too_long, without_end,
 };
 use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
@@ -115,8 +115,11 @@ impl Connection {
         if self.state != DialogueState::Waiting {
             // Unsolicited: the server is about to close the connection.
             let error = self.hearing.failure.take();
-            let unasked = || lost("the server speaks without having been asked");
-            heard.end = Some(error.as_ref().map_or_else(unasked, ServerError::op_error));
+            heard.end = Some(
+                error
+                    .as_ref()
+                    .map_or_else(|| lost("the server speaks without having been asked"), ServerError::op_error),
+            );
             return;
         }
         let failure = self.hearing.failure.take();
@@ -155,7 +158,6 @@ impl Conversation for Connection {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
-        let misfit = |error: wire::WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
         let session = RequestSession::from_scanner(&self.scanner);
         let request = match self.statements.get_mut(op.statement) {
             Some(statement) => statement.request(&op.parameters, session).map_err(misfit)?,

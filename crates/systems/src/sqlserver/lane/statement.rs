@@ -120,12 +120,12 @@ fn declared(type_name: &str) -> Declared {
 
 /// Guesses types where the server has not reported them.
 fn types_of(values: &[Datum]) -> Vec<String> {
-    let name = |datum: &Datum| match datum {
+    let names = values.iter().map(|datum| match datum {
         Datum::Int(_) => "bigint",
         Datum::Double(_) => "float",
         Datum::Null | Datum::Text(_) => "nvarchar(max)",
-    };
-    values.iter().map(|datum| name(datum).to_owned()).collect()
+    });
+    names.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
