@@ -77,9 +77,10 @@ const STORAGE: &str = "durability.storage";
 impl DataPlace {
     /// Makes the place of a folder on this machine, if it is accessible.
     pub(crate) fn here(folder: PathBuf) -> DataPlace {
-        match folder.is_dir() {
-            true => DataPlace::Here(folder),
-            false => DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display())),
+        if folder.is_dir() {
+            DataPlace::Here(folder)
+        } else {
+            DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display()))
         }
     }
 

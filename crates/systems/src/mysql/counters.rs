@@ -173,13 +173,14 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
         Err(AskError::Server(_)) => {}
         Err(error) => return Err(failure("ask whether étalon may checkpoint", &error)),
     }
-    Ok(match has_privilege(client, &["RELOAD", "FLUSH_TABLES"])? {
-        true => Checkpoint::Tables,
-        false => Checkpoint::None(
+    Ok(if has_privilege(client, &["RELOAD", "FLUSH_TABLES"])? {
+        Checkpoint::Tables
+    } else {
+        Checkpoint::None(
             "the account has neither SUPER nor RELOAD, and may neither checkpoint nor flush tables; `GRANT RELOAD ON *.* TO \
              …` lets it"
                 .to_owned(),
-        ),
+        )
     })
 }
 

@@ -64,9 +64,10 @@ pub(super) fn quoted(name: &str) -> String {
 pub(super) fn literal(text: &str) -> String {
     // Doubled quotes work with any `sql_mode`; backslashes do not.
     let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));
-    match text.contains('\\') {
-        false => parts.next().unwrap_or_default(),
-        true => format!("concat({})", parts.collect::<Vec<_>>().join(", char(92), ")),
+    if text.contains('\\') {
+        format!("concat({})", parts.collect::<Vec<_>>().join(", char(92), "))
+    } else {
+        parts.next().unwrap_or_default()
     }
 }
 

@@ -142,7 +142,10 @@ impl url::Address for Address {
 
     fn url_of_private(&self) -> Option<String> {
         let Place::Tcp { host, port } = &self.place else { return None };
-        let password = self.password.as_ref().filter(|_| host != LOOPBACK)?;
+        if host == LOOPBACK {
+            return None;
+        }
+        let password = self.password.as_ref()?;
         let login = authority(&format!("{}:{password}", self.user), host, *port);
         Some(format!("mysql://{login}/?ssl-mode=DISABLED"))
     }

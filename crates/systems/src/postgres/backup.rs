@@ -163,10 +163,10 @@ impl PostgresBackups<'_> {
 
     /// Limits a private server's sending process, the only one of its kind there.
     fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
-        let Some(data) = self.system.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
-        else {
+        if request.bounds.is_none() {
             return Ok(None);
-        };
+        }
+        let Some(data) = self.system.private().map(|private| private.data()) else { return Ok(None) };
         let mut bounds = request.bounds.clone();
         if let Some(io) = &mut bounds.io {
             // It reads these.

@@ -43,13 +43,12 @@ impl system::Claim for Claim {
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
         let what = format!("the database at {}", endpoint.address.shown());
         let tried = format!("claim {what}");
-        let holder = match endpoint.shares_sessions() {
-            true => Some(hold_transaction(endpoint, &tried)?),
-            false => {
-                let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", own_key());
-                client.execute(&lock).map_err(|error| failure(tried, &error))?;
-                None
-            }
+        let holder = if endpoint.shares_sessions() {
+            Some(hold_transaction(endpoint, &tried)?)
+        } else {
+            let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", own_key());
+            client.execute(&lock).map_err(|error| failure(tried, &error))?;
+            None
         };
         let claim = Claim { holder };
         refuse_rivals_here(client, endpoint, rivals)?;

@@ -247,10 +247,8 @@ impl PagesDialect for Pages {
 
     fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::ask(session)?;
-        let places = match able.has("pg_stat_io.reads") {
-            true => by_object(&able, session)?,
-            false => by_process(&able, session)?,
-        };
+        let places =
+            if able.has("pg_stat_io.reads") { by_object(&able, session)? } else { by_process(&able, session)? };
         let mut account = IoAccount { places, ..IoAccount::default() };
         if able.has("pg_stat_wal.wal_write") {
             let (log, again) = log_by_writes(&able, session)?;

@@ -87,9 +87,10 @@ impl Programs {
             }
         }
         there.dedup();
-        let cause = match there.is_empty() {
-            true => "no release of it is installed here".to_owned(),
-            false => format!("installed here is {}", there.join(", ")),
+        let cause = if there.is_empty() {
+            "no release of it is installed here".to_owned()
+        } else {
+            format!("installed here is {}", there.join(", "))
         };
         let major = release.split('.').next().unwrap_or(release);
         Err(Failure::new(FailureKind::Missing, format!("find the server programs of PostgreSQL {release}"), cause).hint(

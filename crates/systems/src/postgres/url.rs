@@ -255,15 +255,19 @@ impl url::Address for Address {
 
     fn shown(&self) -> String {
         let Address { host, port, user, database, .. } = self;
-        match self.is_socket() {
-            true => format!("postgres://{user}@/{database}?host={host}&port={port}"),
-            false => format!("postgres://{}/{database}", authority(user, host, *port)),
+        if self.is_socket() {
+            format!("postgres://{user}@/{database}?host={host}&port={port}")
+        } else {
+            format!("postgres://{}/{database}", authority(user, host, *port))
         }
     }
 
     fn url_of_private(&self) -> Option<String> {
         let Address { host, port, user, database, password, .. } = self;
-        let password = password.as_ref().filter(|_| !self.is_socket() && host != LOOPBACK)?;
+        if self.is_socket() || host == LOOPBACK {
+            return None;
+        }
+        let password = password.as_ref()?;
         let login = authority(&format!("{user}:{password}"), host, *port);
         Some(format!("postgres://{login}/{database}?sslmode=disable"))
     }

@@ -264,7 +264,10 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
         let after = self.ask(before.len()).map_err(|failure| failure.cause)??;
         let mut all: Option<SessionCounts> = None;
         for ((session, before), (same, after)) in before.into_iter().zip(after) {
-            let counted = after.since(before).filter(|_| session == same).ok_or(SHARED)?;
+            if session != same {
+                return Err(SHARED.to_owned());
+            }
+            let counted = after.since(before).ok_or(SHARED)?;
             all = Some(all.map_or(counted, |sum| sum.plus(counted)));
         }
         all.ok_or_else(|| "there are no sessions".to_owned())

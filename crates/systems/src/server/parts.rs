@@ -92,9 +92,10 @@ fn begin<S: LoadsParts>(
     parts: &[Part],
 ) -> Result<BTreeMap<usize, Tally>, Failure> {
     let whose = identity(system, data, parts);
-    let noted = match S::may_go_on(client)? {
-        true => notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?,
-        false => None,
+    let noted = if S::may_go_on(client)? {
+        notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?
+    } else {
+        None
     };
     if let Some(noted) = noted {
         return Ok(noted);

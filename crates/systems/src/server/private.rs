@@ -105,9 +105,10 @@ pub(crate) struct ServerLogWords {
 impl ServerLogWords {
     pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
-        match (self.is_full)(log) {
-            true => Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT),
-            false => failed(tried, cause),
+        if (self.is_full)(log) {
+            Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT)
+        } else {
+            failed(tried, cause)
         }
     }
 }

@@ -279,8 +279,10 @@ fn room<S: Server>(system: &SystemPlan) -> &'static str {
 
 /// Address of an existing server, if the plan names one.
 pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
-    let url = Some(&system.url).filter(|_| system.server.is_none())?;
-    AddressOf::<S>::parse(url, &process_environment).ok()
+    if system.server.is_some() {
+        return None;
+    }
+    AddressOf::<S>::parse(&system.url, &process_environment).ok()
 }
 
 pub(crate) struct ServerSystem<S: Server> {
@@ -648,10 +650,7 @@ impl<S: Server> System for ServerSystem<S> {
             }
             self.counters()?;
             // One that was promoted answers before it can be written to.
-            return match self.makes {
-                true => self.ask(|client| S::refuse_standby(client, &self.endpoint)),
-                false => Ok(()),
-            };
+            return if self.makes { self.ask(|client| S::refuse_standby(client, &self.endpoint)) } else { Ok(()) };
         }
         private::revive(
             || {

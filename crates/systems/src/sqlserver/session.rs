@@ -133,8 +133,10 @@ impl Settings for Session {
     fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect().map_err(OpenError::Refused)?;
         // The plan's options are the load's.
-        for statement in self.settings.iter().filter(|_| purpose == Purpose::Load) {
-            client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        if purpose == Purpose::Load {
+            for statement in &self.settings {
+                client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+            }
         }
         if self.tables == Tables::None || is_at_home(endpoint) {
             return Ok(client);

@@ -100,10 +100,7 @@ pub(crate) fn log_in(
 
 /// Another `sslmode` can help against the peer's fault, but not against a lost connection.
 fn fault_of_tls(cause: io::Error) -> AskError {
-    match cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-        true => AskError::Tls(cause),
-        false => cause.into(),
-    }
+    if cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) { AskError::Tls(cause) } else { cause.into() }
 }
 
 impl WireProtocol for Spoken {

@@ -37,9 +37,10 @@ impl Tested for PostgresServer {
     }
 
     fn prepared(sql: &[&str]) -> Statements {
-        match sql.is_empty() {
-            true => Statements::Simple,
-            false => Statements::Prepared(Prepared::new(sql.iter().map(|text| (*text).to_owned()).collect())),
+        if sql.is_empty() {
+            Statements::Simple
+        } else {
+            Statements::Prepared(Prepared::new(sql.iter().map(|text| (*text).to_owned()).collect()))
         }
     }
 }

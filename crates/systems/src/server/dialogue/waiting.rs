@@ -121,12 +121,11 @@ impl Waiting {
 
     /// What another session heeds, which itself is not looked at.
     fn aside(&self) -> Waiting {
-        match self.is_interrupted() {
-            true => Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() },
-            false => {
-                let shared = Shared { interrupt: Arc::clone(&self.shared.interrupt), ..Shared::default() };
-                Waiting { shared: Arc::new(shared), deadline: Some(Instant::now() + LOOK_TIMEOUT) }
-            }
+        if self.is_interrupted() {
+            Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() }
+        } else {
+            let shared = Shared { interrupt: Arc::clone(&self.shared.interrupt), ..Shared::default() };
+            Waiting { shared: Arc::new(shared), deadline: Some(Instant::now() + LOOK_TIMEOUT) }
         }
     }
 

@@ -222,10 +222,7 @@ impl TlsOutcome {
 
 /// Étalon's outcome, and the engine's client's if different.
 fn cell(own: TlsOutcome, client: TlsOutcome) -> String {
-    match own == client {
-        true => own.shown().to_owned(),
-        false => format!("**{}** ({})", own.shown(), client.shown()),
-    }
+    if own == client { own.shown().to_owned() } else { format!("**{}** ({})", own.shown(), client.shown()) }
 }
 
 /// Every row of a table in `docs/tls.md` is a certificate, every column a way to connect. `come` gives the certificate

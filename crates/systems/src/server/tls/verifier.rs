@@ -141,15 +141,16 @@ impl TrustedRoots {
         let has_lists = !lists.is_empty();
         let mut store = RootCertStore::empty();
         store.add_parsable_certificates(sorted.authorities.iter().map(|(der, _)| der.clone()));
-        let chain = match store.is_empty() {
-            true => None,
-            false => Some(
+        let chain = if store.is_empty() {
+            None
+        } else {
+            Some(
                 WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
                     .with_crls(lists)
                     .enforce_revocation_expiration()
                     .build()
                     .map_err(|error| failure(&tried, &error))?,
-            ),
+            )
         };
         Ok(TrustedRoots {
             names,
@@ -377,9 +378,10 @@ impl ServerCertVerifier for Verifier {
         };
         let mapped = self.algorithms.mapping.iter().find(|(scheme, _)| *scheme == signature.scheme);
         let algorithms = mapped.map_or(&[][..], |(_, algorithms)| algorithms);
-        match is_signed_with(&key, algorithms, message, signature.signature()) {
-            true => Ok(HandshakeSignatureValid::assertion()),
-            false => Err(refused(CertificateError::BadSignature)),
+        if is_signed_with(&key, algorithms, message, signature.signature()) {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(refused(CertificateError::BadSignature))
         }
     }
 
