@@ -5,6 +5,7 @@
 // The template of an engine (`tests/example`) names this crate as it is named from outside, and works in here as it is.
 extern crate self as systems;
 
+mod allowed;
 mod data_place;
 pub mod disk;
 mod durability;

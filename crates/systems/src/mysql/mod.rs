@@ -195,7 +195,7 @@ impl Server for MySqlServer {
 
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let settings = &request.system.settings;
-        request.permits.settings(settings, confine::SETTINGS)?;
+        request.permits.settings(settings, &confine::SETTINGS)?;
         let endpoint = Endpoint::new(address)?.heeding(request);
         let mut client = endpoint.connect(Purpose::Control)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;

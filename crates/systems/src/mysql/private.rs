@@ -129,7 +129,7 @@ impl Recipe for MySqlRecipe {
             )?;
             refuse_reserved(variable(&name), &value, session::RESERVED)?;
         }
-        let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
+        let bin_dir = permits.private_server(server, Product::WORDS, settings, &confine::SETTINGS)?;
         let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;

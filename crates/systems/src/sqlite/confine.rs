@@ -1,64 +1,14 @@
 //! Limits a plan's statements at an agent to the allowed database.
 
+use std::sync::LazyLock;
+
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
-/// Pragmas allowed at an agent: none names a file, folder or key. <https://sqlite.org/pragma.html>
-pub(super) const PRAGMAS: &[&str] = &[
-    "analysis_limit",
-    "application_id",
-    "auto_vacuum",
-    "automatic_index",
-    "busy_timeout",
-    "cache_size",
-    "cache_spill",
-    "cell_size_check",
-    "checkpoint_fullfsync",
-    "cipher_provider_version",
-    "cipher_version",
-    "collation_list",
-    "compile_options",
-    "data_version",
-    "database_list",
-    "defer_foreign_keys",
-    "encoding",
-    "foreign_key_check",
-    "foreign_key_list",
-    "foreign_keys",
-    "freelist_count",
-    "fullfsync",
-    "function_list",
-    "incremental_vacuum",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "integrity_check",
-    "journal_mode",
-    "journal_size_limit",
-    "locking_mode",
-    "max_page_count",
-    "mmap_size",
-    "optimize",
-    "page_count",
-    "page_size",
-    "pragma_list",
-    "query_only",
-    "quick_check",
-    "read_uncommitted",
-    "recursive_triggers",
-    "reverse_unordered_selects",
-    "secure_delete",
-    "shrink_memory",
-    "synchronous",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-    "temp_store",
-    "threads",
-    "user_version",
-    "wal_autocheckpoint",
-    "wal_checkpoint",
-];
+use crate::allowed;
+
+/// Names of `settings.allowed`.
+pub(super) static PRAGMAS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
 
 /// Refuses what leaves the database, when a statement is prepared: <https://sqlite.org/c3ref/set_authorizer.html>.
 /// `VACUUM INTO` attaches its file, a plain `VACUUM` a nameless temporary one. Extensions are off already.
@@ -91,8 +41,8 @@ mod tests {
 
     #[test]
     fn facts_are_read_at_an_agent_too() {
-        let lacking: Vec<_> = super::super::facts::PRAGMAS.iter().filter(|name| !PRAGMAS.contains(name)).collect();
-        assert!(lacking.is_empty(), "{lacking:?}");
+        let missing: Vec<_> = super::super::facts::PRAGMAS.iter().filter(|name| !PRAGMAS.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Engine for Sqlite {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        request.permits.settings(&request.system.settings, confine::PRAGMAS)?;
+        request.permits.settings(&request.system.settings, &confine::PRAGMAS)?;
         let system = SqliteSystem {
             cipher: match self {
                 Sqlite::Plain => Cipher::Plain,

@@ -37,7 +37,7 @@ fn origins(endpoint: &Endpoint) -> BTreeSet<String> {
 
 fn no_permitted_setting_brings_another_along() {
     let kinds = ["sql_mode", "optimizer_switch", "default_storage_engine", "log_bin", "innodb_page_size"];
-    let names = some_of(confine::SETTINGS, &kinds);
+    let names = some_of(&confine::SETTINGS, &kinds);
     no_setting_brings_another::<MySqlServer>(&names, "max_connect_errors=77", private::Private::restart_with, origins);
 }
 
