@@ -25,7 +25,7 @@ pub(crate) enum Keeping {
 
 impl Keeping {
     /// Finds out what commits to a file wait for, and adds facts of its filesystem and devices.
-    pub(crate) fn of(path: &Path, facts: &mut Facts) -> Keeping {
+    pub(crate) fn for_path(path: &Path, facts: &mut Facts) -> Keeping {
         let flushes = host::disk::flushes_of(path);
         let is_memory = host::disk::filesystem_of(path).is_ok_and(|found| found.backing == Backing::Memory);
         match &flushes {
@@ -101,8 +101,8 @@ impl DataPlace {
         };
         facts.passing("data_directory.path", folder.display().to_string());
         facts.absorb("data_directory", host::facts::path_facts(folder));
-        let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::of(other, facts)).collect();
-        others.into_iter().fold(Keeping::of(folder, facts), Keeping::or_weaker)
+        let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();
+        others.into_iter().fold(Keeping::for_path(folder, facts), Keeping::or_weaker)
     }
 
     /// Lowers a promised durability to what the place can keep, and gives the reason.

@@ -13,7 +13,7 @@ use crate::server::dialogue::Waiting;
 use load::error::{Failure, FailureKind};
 
 /// A killed étalon's sessions end a moment after it. Tests use one that does not.
-const RIVAL_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
+const RIVAL_TIMEOUT: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
 const RIVAL_POLL: Duration = Duration::from_millis(200);
 /// How often an idle claim's session says something: proxies, address translation and servers end sessions that are silent.
 const BEAT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(1) };
@@ -221,7 +221,7 @@ pub(crate) fn wait_for_release<T>(
         match attempt()? {
             ControlFlow::Break(claim) => return Ok(claim),
             ControlFlow::Continue(rival)
-                if rivals == Rivals::RefuseAtOnce || waiting.is_interrupted() || started.elapsed() > RIVAL_PATIENCE =>
+                if rivals == Rivals::RefuseAtOnce || waiting.is_interrupted() || started.elapsed() > RIVAL_TIMEOUT =>
             {
                 return Err(rival);
             }

@@ -37,7 +37,7 @@ pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
     volume(&mut facts, place);
     let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
     let promised = Durability { tier: DurabilityTier::Durable, because, except: exception(std::env::consts::OS) };
-    let durability = Keeping::of(folder, &mut facts).through(Some(std::process::id())).durability(promised);
+    let durability = Keeping::for_path(folder, &mut facts).through(Some(std::process::id())).durability(promised);
     facts.set_durability(&durability);
     facts
 }

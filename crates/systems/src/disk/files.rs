@@ -33,12 +33,12 @@ pub(super) struct Making<'a> {
 pub(super) struct DiskFile {
     pub(super) path: PathBuf,
     pub(super) sound: Sound,
-    whose: Whose,
+    ownership: Ownership,
     layout: FileLayout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum Ownership {
     /// Made by this run, removed at the end.
     Ours,
     Foreign,
@@ -113,35 +113,35 @@ impl Files {
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         let is_to_be_made_anew = self.known.get(path).is_some_and(|known| {
             let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
-            known.whose == Whose::Ours && (has_other_size || known.layout != file.layout)
+            known.ownership == Ownership::Ours && (has_other_size || known.layout != file.layout)
         });
         if is_to_be_made_anew {
             self.known.remove(path);
         } else if let Some(known) = self.known.get(path) {
             return refuse_beyond(file, path, known.sound.size_bytes)
-                .and_then(|()| refuse_foreign(file, path, known.whose, making));
+                .and_then(|()| refuse_foreign(file, path, known.ownership, making));
         }
-        let whose = match making.place {
+        let ownership = match making.place {
             DiskPlace::Device(device) => {
                 fill(device, file, making)?;
-                Whose::Foreign
+                Ownership::Foreign
             }
             _ if is_to_be_made_anew || is_to_be_made(file, path) => {
                 make(file, path, making)?;
-                Whose::Ours
+                Ownership::Ours
             }
             // Left by an earlier run: a name of étalon's with its mark.
             DiskPlace::Folder { .. } | DiskPlace::Volume { .. }
                 if file.name.is_none() && Marker::of(path).is_some() =>
             {
-                Whose::Ours
+                Ownership::Ours
             }
-            _ => Whose::Foreign,
+            _ => Ownership::Foreign,
         };
-        refuse_foreign(file, path, whose, making)?;
+        refuse_foreign(file, path, ownership, making)?;
         let sound = verified(path, file.reach_bytes)?;
         let layout = file.layout;
-        self.known.insert(path.to_owned(), DiskFile { path: path.to_owned(), sound, whose, layout });
+        self.known.insert(path.to_owned(), DiskFile { path: path.to_owned(), sound, ownership, layout });
         Ok(())
     }
 
@@ -172,7 +172,7 @@ impl Files {
         Ok(())
     }
 
-    pub(super) fn of(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
+    pub(super) fn prepared(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
         let files: Option<Vec<DiskFile>> = wanted.iter().map(|file| self.find(file)).collect();
         files.ok_or_else(|| Failure::new(FailureKind::Other, "work on the files", "they have not been prepared"))
     }
@@ -217,7 +217,7 @@ impl Files {
     /// Made by this run.
     pub(super) fn remove(&mut self) -> Result<(), Failure> {
         for (path, file) in &self.known {
-            if file.whose == Whose::Ours {
+            if file.ownership == Ownership::Ours {
                 let tried = format!("remove {}", path.display());
                 host::target::remove(path).map_err(|error| failed(&tried, error))?;
             }
@@ -311,8 +311,8 @@ fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Fa
         .hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
 }
 
-fn refuse_foreign(file: &DataFile, path: &Path, whose: Whose, making: &Making<'_>) -> Result<(), Failure> {
-    let is_asked = file.access == Access::ReadWrite && whose == Whose::Foreign;
+fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &Making<'_>) -> Result<(), Failure> {
+    let is_asked = file.access == Access::ReadWrite && ownership == Ownership::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
         || matches!(making.place, DiskPlace::Device(_))
         || Marker::of(path).is_some();

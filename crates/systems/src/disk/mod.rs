@@ -111,7 +111,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DiskSystem {
     fn open(request: &OpenRequest) -> Result<DiskSystem, Failure> {
-        let settings = DiskSettings::of(request)?;
+        let settings = DiskSettings::from_request(request)?;
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
             .map_err(|error| failed("note what is made", error))?;
         let place = DiskPlace::open(request)?;
@@ -214,7 +214,7 @@ impl System for DiskSystem {
             let cause = "files of blocks answer no statements";
             return Err(Failure::new(FailureKind::Unsupported, "carry the load", cause));
         };
-        let files: Vec<DiskFile> = lock(&self.files).of(&load.files)?;
+        let files: Vec<DiskFile> = lock(&self.files).prepared(&load.files)?;
         lane::drive(self, load, cursors, &files, context)
     }
 

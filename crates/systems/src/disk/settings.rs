@@ -23,7 +23,7 @@ pub(super) struct DiskSettings {
 }
 
 impl DiskSettings {
-    pub(super) fn of(request: &OpenRequest) -> Result<DiskSettings, Failure> {
+    pub(super) fn from_request(request: &OpenRequest) -> Result<DiskSettings, Failure> {
         let form = match request.reactor {
             Choice::Auto => RingForm::Auto,
             Choice::Ring => RingForm::Ring,

@@ -47,7 +47,7 @@ enum Programs {
 }
 
 /// The program of a method that is not on this machine.
-pub(super) fn lacking(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
+pub(super) fn missing_program(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let server = system.server.as_ref();
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
     match method {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::connect::Endpoint;
 use crate::kept::{Rivals, wait_for_release};
-use crate::mysql::lane::{AskError, Client, Spoken};
+use crate::mysql::lane::{AskError, Client, MySqlProtocol};
 use crate::server::refusal::{Explain as _, failing_to};
 use crate::server::system;
 use crate::server::url::Address as _;
@@ -70,7 +70,7 @@ fn silent(session: &str) -> String {
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
 
 impl system::Claim for Claim {
-    type Protocol = Spoken;
+    type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
     fn set_limits(client: &mut Client) -> Result<(), AskError> {

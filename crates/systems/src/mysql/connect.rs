@@ -71,12 +71,12 @@ impl Endpoint {
     }
 
     fn try_once(&self, purpose: Purpose, encryption: Encryption) -> Result<Client, Refusal> {
-        let timeout = self.address.connect_timeout;
-        let patience = timeout + LOGIN_GRACE;
-        let socket = self.dial(timeout).map_err(|cause| Refusal::of_io(&cause, patience))?;
+        let connect_timeout = self.address.connect_timeout;
+        let timeout = connect_timeout + LOGIN_GRACE;
+        let socket = self.dial(connect_timeout).map_err(|cause| Refusal::from_io(&cause, timeout))?;
         let config = self.login(purpose, encryption);
-        let client = log_in(socket, config, self.tls.as_ref(), patience, &self.waiting);
-        let mut client = client.map_err(|error| Refusal::of(error, patience))?;
+        let client = log_in(socket, config, self.tls.as_ref(), timeout, &self.waiting);
+        let mut client = client.map_err(|error| Refusal::from_error(error, timeout))?;
         if self.waiting.has_asides() {
             let session = client.protocol.session.thread_id;
             client.asker.watch_from(OtherSession { endpoint: self.clone(), session });

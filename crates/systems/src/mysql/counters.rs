@@ -213,7 +213,7 @@ pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), 
 /// Row versions left unpurged; housekeeping makes a few all the time.
 const HISTORY_AT_REST: u64 = 32;
 /// Timeout of purging.
-const PURGE_PATIENCE: Duration = Duration::from_secs(10);
+const PURGE_TIMEOUT: Duration = Duration::from_secs(10);
 const PURGE_POLL: Duration = Duration::from_millis(50);
 
 /// Waits until invisible row versions are purged, where the server reports their number.
@@ -224,7 +224,7 @@ pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
         known.extend(of_mysql(client, HISTORY)?);
         let left = ["innodb_history_list_length", "trx_rseg_history_len"].iter().find_map(|name| known.get(*name));
         let left = left.and_then(|text| text.parse::<u64>().ok());
-        if left.is_none_or(|left| left <= HISTORY_AT_REST) || started.elapsed() > PURGE_PATIENCE {
+        if left.is_none_or(|left| left <= HISTORY_AT_REST) || started.elapsed() > PURGE_TIMEOUT {
             return Ok(());
         }
         thread::sleep(PURGE_POLL);

@@ -33,7 +33,7 @@ use model::catalog::Visibility;
 use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, Nature, Reset, SystemPlan};
 
-use crate::mysql::lane::{Client, Spoken};
+use crate::mysql::lane::{Client, MySqlProtocol};
 use crate::owner::TableOwner;
 use crate::server;
 use crate::server::copies::NoCopies;
@@ -167,7 +167,7 @@ impl Engine for Product {
     }
 
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
-        backup::lacking(*self, system, method)
+        backup::missing_program(*self, system, method)
     }
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct MySqlServer {
 }
 
 impl Server for MySqlServer {
-    type Protocol = Spoken;
+    type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
     type Session = Session;
     type Claim = Claim;
@@ -215,7 +215,7 @@ impl Server for MySqlServer {
             let owner = tables::refuse_foreign(client, consent)?;
             counters::refuse_unfit(client, endpoint, owner != TableOwner::Nobody)?;
         }
-        let product = Product::of(client.protocol.session.flavor);
+        let product = Product::from_flavor(client.protocol.session.flavor);
         let packet_bytes = client.one("SELECT @@SESSION.max_allowed_packet");
         let packet_bytes = packet_bytes.map_err(|error| failure("ask for the server's limits", &error))?;
         let packet_bytes = packet_bytes.parse().unwrap_or(u64::MAX);

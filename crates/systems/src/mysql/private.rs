@@ -19,7 +19,7 @@ use super::session::{self, variable};
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, on_free_port, run_clean,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, failed, give, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
 use crate::server::system::Purpose;
@@ -89,7 +89,7 @@ const VARIABLES: [&str; 8] = [
 
 const HABITS: Habits = Habits {
     words: ServerLogWords { is_full, last: last_words, lingers: |_| false },
-    patience: Duration::from_mins(3),
+    timeout: Duration::from_mins(3),
     stop: StopSignal::Terminate,
     end: StopSignal::Kill,
     cold: &["--innodb-buffer-pool-load-at-startup=OFF"],
@@ -137,7 +137,7 @@ impl Recipe for MySqlRecipe {
         if keys::are_wanted(settings) {
             keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
         }
-        let mut private = Private::of(programs, settings, folders, user);
+        let mut private = Private::in_folders(programs, settings, folders, user);
         private.recipe.password = permits.are_bounded().then(random_password);
         let endpoint = match server.connect {
             Connect::Socket => private.start_on_socket()?,
@@ -222,10 +222,15 @@ impl Private {
     fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
-        Ok(Private::of(programs, settings, folders, user))
+        Ok(Private::in_folders(programs, settings, folders, user))
     }
 
-    fn of(programs: Programs, settings: &BTreeMap<String, Value>, folders: Folders, user: Option<User>) -> Private {
+    fn in_folders(
+        programs: Programs,
+        settings: &BTreeMap<String, Value>,
+        folders: Folders,
+        user: Option<User>,
+    ) -> Private {
         let program = programs.server.clone();
         Private::new(MySqlRecipe { programs, settings: settings.clone(), password: None }, program, folders, user)
     }
@@ -247,7 +252,7 @@ impl Private {
     /// Starts it again with other settings, on the same data.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
-        self.running.stop(HABITS.stop, HABITS.patience)?;
+        self.running.stop(HABITS.stop, HABITS.timeout)?;
         self.recipe.settings = settings;
         self.start_on_socket()
     }
@@ -354,7 +359,7 @@ pub(super) fn server_user() -> Result<Option<User>, Failure> {
 }
 
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    Folders::make(&Wish {
+    Folders::make(&FolderRequirements {
         names: ("mysql", "my"),
         base,
         user,

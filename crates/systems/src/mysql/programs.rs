@@ -43,7 +43,7 @@ impl Product {
         if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
     }
 
-    pub(super) fn of(flavor: Flavor) -> Product {
+    pub(super) fn from_flavor(flavor: Flavor) -> Product {
         match flavor {
             Flavor::MariaDb => Product::MariaDb,
             Flavor::MySql => Product::MySql,
@@ -105,7 +105,7 @@ pub(super) struct Programs {
 impl Programs {
     /// Refuses what is not of the release, if one is asked for.
     pub(super) fn find(product: Product, bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
-        let found = Programs::of(product, bin_dir)?;
+        let found = Programs::find_product(product, bin_dir)?;
         let Some(asked) = release else { return Ok(found) };
         let there = found.release().unwrap_or_default();
         if is_of_release(&there, asked) {
@@ -125,7 +125,7 @@ impl Programs {
         release_of(&self.server, &VERSION)
     }
 
-    fn of(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
+    fn find_product(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.programs());
         let other = product.other();
         if let Some(folder) = bin_dir {

@@ -7,7 +7,7 @@ use model::Value;
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
 use super::dialect::{literal, quoted};
-use crate::mysql::lane::{AskError, Client, Spoken};
+use crate::mysql::lane::{AskError, Client, MySqlProtocol};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
 use crate::server::system::{Purpose, Settings};
@@ -64,7 +64,7 @@ impl Session {
 }
 
 impl Settings for Session {
-    type Protocol = Spoken;
+    type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
     /// The session in the URL's database.

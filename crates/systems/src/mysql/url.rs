@@ -82,7 +82,7 @@ impl url::Address for Address {
     };
 
     /// URL, option file, environment: MySQL's order.
-    fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
+    fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         let file = option_file::read(environment)?;
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
         let user = option("user").or_else(|| os_user(environment));

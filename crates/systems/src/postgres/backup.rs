@@ -57,7 +57,7 @@ fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
 const PROGRAM_HINT: &str = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
 
 /// The program of a method that is not on this machine.
-pub(super) fn lacking(system: &model::SystemPlan, method: &str) -> Option<Failure> {
+pub(super) fn missing_program(system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
     (method == PG_BASEBACKUP.0).then(|| find_program(&folders).err()).flatten()
 }

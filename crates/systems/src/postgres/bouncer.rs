@@ -35,8 +35,8 @@ const USUAL_CONNECTIONS: u32 = 100;
 const LEFT_FREE: u32 = 10;
 /// More than any plan has, so that the pool's size alone is a limit.
 const CLIENTS: u32 = 20_000;
-const PATIENCE: Duration = Duration::from_secs(20);
-const STOP_PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Searched for the reason of an end.
 const LOG_LINES: usize = 10;
 const POLL: Duration = Duration::from_millis(20);
@@ -171,7 +171,7 @@ impl Bouncer {
             }
             match self.endpoint.connect("").map(Client::close) {
                 Ok(()) => return Ok(()),
-                Err(failure) if started.elapsed() > PATIENCE => return Err(failure),
+                Err(failure) if started.elapsed() > TIMEOUT => return Err(failure),
                 Err(_) => thread::sleep(POLL),
             }
         }
@@ -185,7 +185,7 @@ impl Bouncer {
     /// Ends it; its folder may then be removed.
     pub(super) fn stop(&mut self) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
-        let stopped = process.stop(StopSignal::Terminate, STOP_PATIENCE);
+        let stopped = process.stop(StopSignal::Terminate, STOP_TIMEOUT);
         stopped.map(|_| ()).map_err(|error| failed("stop the private pooler", error))
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::connect::Endpoint;
 use crate::kept::{Rivals, own_key, wait_for_release};
-use crate::postgres::lane::{AskError, Client, Spoken};
+use crate::postgres::lane::{AskError, Client, PostgresProtocol};
 use crate::server::dialogue::columns;
 use crate::server::refusal::{Explain as _, failing_to, failure};
 use crate::server::url::Address as _;
@@ -25,7 +25,7 @@ pub(crate) struct Claim {
 }
 
 impl system::Claim for Claim {
-    type Protocol = Spoken;
+    type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
@@ -111,7 +111,7 @@ fn refuse_rivals(
     (class, place): (i32, &str),
     what: &str,
     way_out: &str,
-    patience: Rivals,
+    policy: Rivals,
 ) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim {what}");
@@ -122,7 +122,7 @@ fn refuse_rivals(
          LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
          WHERE l.locktype = 'advisory' AND l.classid = {class} AND l.objid <> {own} {place}"
     );
-    wait_for_release(patience, endpoint.waiting(), || {
+    wait_for_release(policy, endpoint.waiting(), || {
         let found = client.rows(&rivals).map_err(failing_to(&tried))?;
         let Some(rival) = found.into_iter().next() else { return Ok(ControlFlow::Break(())) };
         let [pid, from, name, age] = columns(rival);

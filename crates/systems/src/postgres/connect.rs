@@ -20,7 +20,7 @@ use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// How long a server that is starting or is being promoted is waited for.
-pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const STARTING_TIMEOUT: Duration = Duration::from_secs(30);
 pub(super) const STARTING_POLL: Duration = Duration::from_millis(100);
 /// "The database system is starting up", or shutting down.
 const STARTING: &str = "57P03";
@@ -98,7 +98,7 @@ impl Endpoint {
         loop {
             match self.try_modes(options) {
                 Err(Refusal::Server(error))
-                    if error.code.as_str() == STARTING && started.elapsed() < STARTING_PATIENCE =>
+                    if error.code.as_str() == STARTING && started.elapsed() < STARTING_TIMEOUT =>
                 {
                     if self.waiting.is_interrupted() {
                         return Err(Refusal::Interrupted);
@@ -124,12 +124,12 @@ impl Endpoint {
     }
 
     fn try_once(&self, attempt: Attempt, options: &str) -> Result<Client, Refusal> {
-        let timeout = self.address.connect_timeout;
-        let patience = timeout + LOGIN_GRACE;
-        let socket = self.dial(timeout).map_err(|cause| Refusal::of_io(&cause, patience))?;
+        let connect_timeout = self.address.connect_timeout;
+        let timeout = connect_timeout + LOGIN_GRACE;
+        let socket = self.dial(connect_timeout).map_err(|cause| Refusal::from_io(&cause, timeout))?;
         let login = self.login(attempt, options);
-        let client = log_in(socket, login, self.tls.as_ref(), patience, &self.waiting);
-        let mut client = client.map_err(|error| Refusal::of(error, patience))?;
+        let client = log_in(socket, login, self.tls.as_ref(), timeout, &self.waiting);
+        let mut client = client.map_err(|error| Refusal::from_error(error, timeout))?;
         if self.waiting.has_asides() {
             let session = client.process_id();
             client.asker.watch_from(OtherSession { endpoint: self.clone(), session });
@@ -139,7 +139,7 @@ impl Endpoint {
             SessionAttributes::ReadWrite | SessionAttributes::ReadOnly => "SHOW transaction_read_only",
             SessionAttributes::Primary | SessionAttributes::Standby => "SELECT pg_catalog.pg_is_in_recovery()",
         };
-        let answer = client.one(asked).map_err(|error| Refusal::of(error, patience))?;
+        let answer = client.one(asked).map_err(|error| Refusal::from_error(error, timeout))?;
         let (cause, hint) = match (wanted, answer.as_str()) {
             (SessionAttributes::ReadWrite, "on") => {
                 ("the session is read-only, and the URL asks for `target_session_attrs=read-write`", NAME_PRIMARY)
@@ -239,7 +239,7 @@ impl Explain for Endpoint {
 
     fn said(&self, error: &ErrorFields) -> String {
         match error.code.as_str() {
-            STARTING => format!("after {} s still: {}", STARTING_PATIENCE.as_secs(), error.said()),
+            STARTING => format!("after {} s still: {}", STARTING_TIMEOUT.as_secs(), error.said()),
             _ => error.said(),
         }
     }

@@ -36,7 +36,7 @@ use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
 use crate::owner::TableOwner;
-use crate::postgres::lane::{Client, Prepared, Spoken, Statements};
+use crate::postgres::lane::{Client, PostgresProtocol, Prepared, Statements};
 use crate::server;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
@@ -45,7 +45,7 @@ use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
 use claim::Claim;
-use connect::{Endpoint, STARTING_PATIENCE, STARTING_POLL};
+use connect::{Endpoint, STARTING_POLL, STARTING_TIMEOUT};
 use counters::Abilities;
 use databases::Databases;
 use families::backup::backups::Backups;
@@ -150,7 +150,7 @@ impl Engine for Postgres {
     }
 
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
-        backup::lacking(system, method)
+        backup::missing_program(system, method)
     }
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct PostgresServer {
 }
 
 impl Server for PostgresServer {
-    type Protocol = Spoken;
+    type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
     type Session = Session;
     type Claim = Claim;
@@ -419,7 +419,7 @@ fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
         let Err(failure) = refuse_standby(client, endpoint) else { return Ok(()) };
         let receivers = client.one("SELECT count(*) FROM pg_catalog.pg_stat_wal_receiver");
         let is_fed = receivers.map_or(true, |receivers| receivers != "0");
-        if is_fed || failure.kind != FailureKind::Unsupported || started.elapsed() > STARTING_PATIENCE {
+        if is_fed || failure.kind != FailureKind::Unsupported || started.elapsed() > STARTING_TIMEOUT {
             return Err(failure);
         }
         thread::sleep(STARTING_POLL);

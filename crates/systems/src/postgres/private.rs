@@ -19,7 +19,7 @@ use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, on_free_port, run_clean,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, failed, give, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, unknown};
 use crate::server::{LOOPBACK, random_password};
@@ -69,7 +69,7 @@ const VARIABLES: [&str; 15] = [
 
 const HABITS: Habits = Habits {
     words: ServerLogWords { is_full, last: last_words, lingers },
-    patience: Duration::from_mins(2),
+    timeout: Duration::from_mins(2),
     stop: StopSignal::Fast,
     end: StopSignal::Immediate,
     cold: &[],
@@ -116,7 +116,7 @@ impl Recipe for PostgresRecipe {
         };
         initialise(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
         let login = if password.is_some() { "scram-sha-256" } else { "trust" };
-        let mut private = Private::of(programs, settings, login, folders, user);
+        let mut private = Private::in_folders(programs, settings, login, folders, user);
         let endpoint = match &password {
             None => private.start_on_socket_as(superuser, DATABASE)?,
             Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
@@ -218,10 +218,10 @@ impl Private {
         let programs = programs.map_or_else(|| Programs::find(None, None), Ok)?;
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
-        Ok(Private::of(programs, settings, "trust", folders, user))
+        Ok(Private::in_folders(programs, settings, "trust", folders, user))
     }
 
-    fn of(
+    fn in_folders(
         programs: Programs,
         settings: &BTreeMap<String, Value>,
         login: &'static str,
@@ -299,7 +299,7 @@ impl Private {
     /// Starts it again with other settings, on the same data, as the owner.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
-        self.running.stop(HABITS.stop, HABITS.patience)?;
+        self.running.stop(HABITS.stop, HABITS.timeout)?;
         self.recipe.settings = settings;
         self.start_on_socket_as(confine::OWNER, DATABASE)
     }
@@ -362,7 +362,7 @@ pub(super) fn server_user() -> Result<Option<User>, Failure> {
 }
 
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    Folders::make(&Wish {
+    Folders::make(&FolderRequirements {
         names: ("postgres", "pg"),
         base,
         user,

@@ -7,7 +7,7 @@ use model::Value;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
-use crate::postgres::lane::{AskError, Client, Spoken, literal};
+use crate::postgres::lane::{AskError, Client, PostgresProtocol, literal};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
 use crate::server::system::{Purpose, Settings};
@@ -79,7 +79,7 @@ impl Session {
 }
 
 impl Settings for Session {
-    type Protocol = Spoken;
+    type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
     /// The session without étalon's schema: with the role's search path, in the database that the URL names.

@@ -183,7 +183,7 @@ impl url::Address for Address {
         ],
     };
 
-    fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
+    fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         if let Some(variable) = REFUSED_VARIABLES.iter().find(|variable| environment(variable).is_some()) {
             return Err(wrong(format!("étalon cannot do what {variable} asks for")).hint(format!("`unset {variable}`")));
         }

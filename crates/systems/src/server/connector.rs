@@ -20,7 +20,7 @@ pub(crate) type Opener<T> = Arc<dyn Fn() -> Result<T, OpError> + Send + Sync>;
 /// Threads start when first needed.
 pub(crate) struct Connector<T> {
     opener: Opener<T>,
-    office: Option<Office<T>>,
+    pool: Option<LoginPool<T>>,
 }
 
 struct Made<T> {
@@ -29,97 +29,95 @@ struct Made<T> {
     cpu_ns: u64,
 }
 
-struct Office<T> {
+struct LoginPool<T> {
     /// `None` ends the threads.
     asked: Option<Sender<usize>>,
     to_do: Arc<Mutex<Receiver<usize>>>,
     made: Receiver<Made<T>>,
     made_by: Sender<Made<T>>,
     threads: Vec<JoinHandle<()>>,
-    bell: Arc<Socket>,
-    bell_token: Token,
+    wakeup_socket: Arc<Socket>,
+    wakeup_token: Token,
     under_way: usize,
     cpu_ns: u64,
 }
 
 impl<T: Send + 'static> Connector<T> {
     pub(crate) fn new(opener: Opener<T>) -> Connector<T> {
-        Connector { opener, office: None }
+        Connector { opener, pool: None }
     }
 
     /// The reactor wakes for the connection; [`Connector::next`] returns it.
     pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
-        let office = match &mut self.office {
-            Some(office) => office,
-            none => none.insert(Office::new(reactor)?),
+        let pool = match &mut self.pool {
+            Some(pool) => pool,
+            none => none.insert(LoginPool::new(reactor)?),
         };
-        office.hire(&self.opener)?;
-        office.under_way += 1;
+        pool.spawn_worker(&self.opener)?;
+        pool.under_way += 1;
         // The receiver is its own.
-        office.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| lost(&error))
+        pool.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| lost(&error))
     }
 
     /// A wake-up for a new connection.
-    pub(crate) fn is_bell(&self, token: Token) -> bool {
-        self.office.as_ref().is_some_and(|office| office.bell_token == token)
+    pub(crate) fn is_wakeup(&self, token: Token) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.wakeup_token == token)
     }
 
     /// A new connection and its client, if the reactor has a place.
     pub(crate) fn next(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
-        let office = self.office.as_mut().filter(|office| office.under_way > 0 && reactor.has_room())?;
-        let Made { client, opened, cpu_ns } = office.made.try_recv().ok()?;
-        office.under_way -= 1;
-        office.cpu_ns += cpu_ns;
+        let pool = self.pool.as_mut().filter(|pool| pool.under_way > 0 && reactor.has_room())?;
+        let Made { client, opened, cpu_ns } = pool.made.try_recv().ok()?;
+        pool.under_way -= 1;
+        pool.cpu_ns += cpu_ns;
         Some((client, opened))
     }
 
     /// Shortens a wait for polling.
     pub(crate) fn deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
-        match &self.office {
-            Some(office) if office.under_way > 0 && !reactor.has_room() => {
-                deadline_ns.min(clock::now_ns() + PLACE_POLL_NS)
-            }
+        match &self.pool {
+            Some(pool) if pool.under_way > 0 && !reactor.has_room() => deadline_ns.min(clock::now_ns() + PLACE_POLL_NS),
             _ => deadline_ns,
         }
     }
 
     pub(crate) fn cpu_ns(&self) -> u64 {
-        self.office.as_ref().map_or(0, |office| office.cpu_ns)
+        self.pool.as_ref().map_or(0, |pool| pool.cpu_ns)
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.office.as_ref().map_or(0, |office| office.threads.len())
+        self.pool.as_ref().map_or(0, |pool| pool.threads.len())
     }
 }
 
-impl<T: Send + 'static> Office<T> {
-    fn new(reactor: &mut Reactor) -> Result<Office<T>, OpError> {
-        let (bell, heard) = Socket::pair().map_err(|cause| lost(&cause))?;
-        let bell_token = reactor.register(heard).map_err(|cause| lost(&cause))?;
+impl<T: Send + 'static> LoginPool<T> {
+    fn new(reactor: &mut Reactor) -> Result<LoginPool<T>, OpError> {
+        let (wakeup_socket, receiver) = Socket::pair().map_err(|cause| lost(&cause))?;
+        let wakeup_token = reactor.register(receiver).map_err(|cause| lost(&cause))?;
         let ((asked, to_do), (made_by, made)) = (channel(), channel());
-        Ok(Office {
+        Ok(LoginPool {
             asked: Some(asked),
             to_do: Arc::new(Mutex::new(to_do)),
             made,
             made_by,
             threads: Vec::new(),
-            bell: Arc::new(bell),
-            bell_token,
+            wakeup_socket: Arc::new(wakeup_socket),
+            wakeup_token,
             under_way: 0,
             cpu_ns: 0,
         })
     }
 
     /// Starts a worker if all are busy and more are allowed.
-    fn hire(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
+    fn spawn_worker(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
         if self.under_way < self.threads.len() || self.threads.len() == LOGINS_AT_ONCE {
             return Ok(());
         }
         let (opener, to_do) = (Arc::clone(opener), Arc::clone(&self.to_do));
-        let (made_by, bell) = (self.made_by.clone(), Arc::clone(&self.bell));
+        let (made_by, wakeup_socket) = (self.made_by.clone(), Arc::clone(&self.wakeup_socket));
         match thread::Builder::new()
             .name("etalon-login".to_owned())
-            .spawn(move || log_in_as_asked(&opener, &to_do, &made_by, &bell))
+            .spawn(move || log_in_as_asked(&opener, &to_do, &made_by, &wakeup_socket))
         {
             Ok(handle) => self.threads.push(handle),
             Err(cause) if self.threads.is_empty() => return Err(lost(&cause)),
@@ -130,7 +128,12 @@ impl<T: Send + 'static> Office<T> {
     }
 }
 
-fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: &Sender<Made<T>>, bell: &Socket) {
+fn log_in_as_asked<T>(
+    opener: &Opener<T>,
+    to_do: &Mutex<Receiver<usize>>,
+    made: &Sender<Made<T>>,
+    wakeup_socket: &Socket,
+) {
     let mut before_ns = 0;
     loop {
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -140,7 +143,7 @@ fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: 
         let cpu_ns = now_ns.saturating_sub(before_ns);
         before_ns = now_ns;
         // The lane may be gone, and the connection with it.
-        if made.send(Made { client, opened, cpu_ns }).is_err() || (&*bell).write_all(&[1]).is_err() {
+        if made.send(Made { client, opened, cpu_ns }).is_err() || (&*wakeup_socket).write_all(&[1]).is_err() {
             return;
         }
     }
@@ -149,9 +152,9 @@ fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: 
 impl<T> Drop for Connector<T> {
     /// Logins in progress would count among the server's connections.
     fn drop(&mut self) {
-        let Some(office) = &mut self.office else { return };
-        office.asked = None;
-        for thread in office.threads.drain(..) {
+        let Some(pool) = &mut self.pool else { return };
+        pool.asked = None;
+        for thread in pool.threads.drain(..) {
             // Its thread has reported a panic.
             let _ = thread.join();
         }

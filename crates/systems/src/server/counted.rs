@@ -11,7 +11,7 @@ use load::worker::WorkerContext;
 use model::DurabilityTier;
 
 /// Timeout of a session's answer.
-const PATIENCE_NS: u64 = 30_000_000_000;
+const TIMEOUT_NS: u64 = 30_000_000_000;
 /// Longest wait without a look at an interrupt.
 const SLICE_NS: u64 = 200_000_000;
 /// Concurrent questions of a worker: PostgreSQL's answer scans all sessions' locks, so asking all at once would be
@@ -147,10 +147,10 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         waiting: Waiting,
     ) -> Result<Counted<L>, Failure> {
         let op = question.op(program);
-        Counted::of(lane, question, op, context.open_connections(), waiting)
+        Counted::from_op(lane, question, op, context.open_connections(), waiting)
     }
 
-    fn of(
+    fn from_op(
         lane: L,
         question: CountsQuery,
         op: StatementOp,
@@ -182,7 +182,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;
         let mut ended = Vec::new();
-        let mut deadline_ns = host::clock::now_ns() + PATIENCE_NS;
+        let mut deadline_ns = host::clock::now_ns() + TIMEOUT_NS;
         let mut vigil = Vigil::new(self.waiting.clone(), COUNTS);
         loop {
             while asked < connections && waiting < ASKED_AT_ONCE && failed.is_none() {
@@ -209,7 +209,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
                 }
                 (true, _) => {}
                 (false, now_ns) => {
-                    deadline_ns = now_ns + PATIENCE_NS;
+                    deadline_ns = now_ns + TIMEOUT_NS;
                     vigil.heard();
                 }
             }
@@ -334,7 +334,7 @@ pub(crate) mod tests {
 
     fn counted(logins: &[u32], answering: &[i64]) -> Counted<Sessions> {
         let lane = Sessions::new(logins.to_vec(), answering.to_vec());
-        Counted::of(lane, QUESTION, StatementOp::default(), logins.len(), Waiting::default()).unwrap()
+        Counted::from_op(lane, QUESTION, StatementOp::default(), logins.len(), Waiting::default()).unwrap()
     }
 
     #[test]

@@ -25,15 +25,15 @@ use load::error::{Failure, FailureKind};
 const START_POLL: Duration = Duration::from_millis(20);
 /// Time between attempts to start.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a server whose data are thrown away is waited for after an interrupt.
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
+const LAST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Timeout of a clean shutdown, which writes dirty pages.
-const RESTART_PATIENCE: Duration = Duration::from_secs(60);
+const RESTART_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout of a server whose data are kept: it may have gigabytes to write.
-const KEEP_PATIENCE: Duration = Duration::from_secs(600);
+const KEEP_TIMEOUT: Duration = Duration::from_secs(600);
 /// Timeout from refusing connections to the end.
-const ENDING_PATIENCE: Duration = Duration::from_secs(5);
+const ENDING_TIMEOUT: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
 const PORT_ATTEMPTS: u32 = 5;
 /// 103 bytes on macOS, 107 on Linux.
@@ -122,7 +122,7 @@ pub(crate) enum SocketUse {
 }
 
 /// Requirements for a server's folders.
-pub(crate) struct Wish<'a> {
+pub(crate) struct FolderRequirements<'a> {
     /// Full and short.
     pub(crate) names: (&'static str, &'static str),
     /// Parent folder; `None`: the best there is.
@@ -144,31 +144,32 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// Empty and private to the server.
-    pub(crate) fn make(wish: &Wish<'_>) -> Result<Folders, Failure> {
+    pub(crate) fn make(required: &FolderRequirements<'_>) -> Result<Folders, Failure> {
         let tried = "make a folder for the private server";
-        let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
+        let scratch = Scratch::new(required.names.0, required.base).map_err(|error| failed(tried, error))?;
         let mut folders = Folders { scratch, socket: None };
-        if wish.socket != SocketUse::None && folders.is_too_long_for(wish.socket_name) {
+        if required.socket != SocketUse::None && folders.is_too_long_for(required.socket_name) {
             for base in Scratch::bases() {
-                folders.socket = Some(Scratch::new(wish.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
-                if !folders.is_too_long_for(wish.socket_name) {
+                folders.socket =
+                    Some(Scratch::new(required.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
+                if !folders.is_too_long_for(required.socket_name) {
                     break;
                 }
             }
-            if wish.socket == SocketUse::Clients && folders.is_too_long_for(wish.socket_name) {
+            if required.socket == SocketUse::Clients && folders.is_too_long_for(required.socket_name) {
                 let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
-                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(wish.too_long));
+                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(required.too_long));
             }
         }
         for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
-            if wish.user.is_some() {
+            if required.user.is_some() {
                 scratch.allow_passage().map_err(|error| failed(tried, error))?;
             }
         }
-        let more = wish.more.iter().map(|name| folders.file(name));
+        let more = required.more.iter().map(|name| folders.file(name));
         for folder in [folders.data(), folders.socket()].into_iter().chain(more) {
             fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
-            give(&folder, wish.user).map_err(|error| failed(tried, error))?;
+            give(&folder, required.user).map_err(|error| failed(tried, error))?;
             host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
         }
         Ok(folders)
@@ -236,7 +237,7 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
 
 /// Runs an installation program.
 pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
-    let Habits { words, patience, .. } = habits;
+    let Habits { words, timeout, .. } = habits;
     let tried = "initialise a private server";
     let started = Instant::now();
     let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
@@ -244,8 +245,8 @@ pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<()
         match process.has_ended().map_err(|error| failed(tried, error))? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => return Err(ended(status, words.failure(tried, &process.log_tail(LOG_LINES)))),
-            None if started.elapsed() > patience => {
-                return Err(failed(tried, format!("{name} did not end within {} s", patience.as_secs())));
+            None if started.elapsed() > timeout => {
+                return Err(failed(tried, format!("{name} did not end within {} s", timeout.as_secs())));
             }
             None => thread::sleep(START_POLL),
         }
@@ -297,7 +298,7 @@ impl Running {
     pub(crate) fn start(
         &mut self,
         spec: &ServerSpec,
-        patience: Duration,
+        timeout: Duration,
         connect: impl Fn() -> Result<(), Failure>,
         explain: impl Fn(&str) -> Failure,
     ) -> Result<(), Failure> {
@@ -306,7 +307,7 @@ impl Running {
         loop {
             if let Some(status) = process.has_ended().map_err(|error| failed("watch the private server", error))? {
                 let log = self.logged();
-                if !(self.words.lingers)(&log) || started.elapsed() > patience {
+                if !(self.words.lingers)(&log) || started.elapsed() > timeout {
                     return Err(ended(status, explain(&log)));
                 }
                 thread::sleep(AGAIN_POLL);
@@ -317,7 +318,7 @@ impl Running {
                     self.process = Some(process);
                     return Ok(());
                 }
-                Err(failure) if started.elapsed() > patience || failure.kind == FailureKind::Interrupted => {
+                Err(failure) if started.elapsed() > timeout || failure.kind == FailureKind::Interrupted => {
                     return Err(failure);
                 }
                 Err(_) => thread::sleep(START_POLL),
@@ -347,19 +348,19 @@ impl Running {
         }
     }
 
-    pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
-        self.end(signal, patience).map(drop)
+    pub(crate) fn stop(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.end(signal, timeout).map(drop)
     }
 
     /// `None`: it did not run.
-    fn end(&mut self, signal: StopSignal, patience: Duration) -> Result<Option<Ended>, Failure> {
+    fn end(&mut self, signal: StopSignal, timeout: Duration) -> Result<Option<Ended>, Failure> {
         let Some(mut process) = self.process.take() else { return Ok(None) };
-        process.stop(signal, patience).map(Some).map_err(|error| failed("stop the private server", error))
+        process.stop(signal, timeout).map(Some).map_err(|error| failed("stop the private server", error))
     }
 
     /// Ends the server without a shutdown checkpoint, since the data are thrown away.
-    pub(crate) fn remove(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
-        self.stop(signal, patience)?;
+    pub(crate) fn remove(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.stop(signal, timeout)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
         for scratch in folders.socket.into_iter().chain([folders.scratch]) {
             scratch.remove().map_err(|error| failed("remove the private server", error))?;
@@ -447,7 +448,7 @@ pub(crate) struct Habits {
     /// Words of the servers' logs.
     pub(crate) words: ServerLogWords,
     /// Timeout of the installation, and of a server's answer after crash recovery.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// Ends one in order.
     pub(crate) stop: StopSignal,
     /// Ends one whose data are thrown away.
@@ -494,7 +495,7 @@ impl<R: Recipe> Private<R> {
         self.copy_back()?;
         let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
-        self.running.start(&spec, recipe.habits().patience, connect, explain)?;
+        self.running.start(&spec, recipe.habits().timeout, connect, explain)?;
         self.refuse_strays(endpoint, &spec.args)?;
         self.recipe.attend()
     }
@@ -505,7 +506,7 @@ impl<R: Recipe> Private<R> {
         if strays.is_empty() {
             return Ok(());
         }
-        self.running.stop(self.recipe.habits().end, STOP_PATIENCE)?;
+        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
         let cause = format!("it has settings that neither the plan nor étalon gave it: {}", strays.join(", "));
         Err(Failure::new(FailureKind::Plan, "start the private server", cause)
             .hint("write what the server is to have into the system's `settings`"))
@@ -519,7 +520,7 @@ impl<R: Recipe> Private<R> {
     /// Starts the server on the same data with the same settings.
     pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
-        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
         self.spawn_and_wait(endpoint, &[])
     }
 
@@ -529,7 +530,7 @@ impl<R: Recipe> Private<R> {
     /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
     pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         let data = self.data()?;
-        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
         let evicted = evict(&data);
         self.spawn_cold(endpoint)?;
         evicted
@@ -549,9 +550,9 @@ impl<R: Recipe> Private<R> {
     /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
     pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
         let (data, tried) = (self.data()?, "keep the loaded data");
-        match self.running.end(self.recipe.habits().stop, KEEP_PATIENCE)? {
+        match self.running.end(self.recipe.habits().stop, KEEP_TIMEOUT)? {
             Some(Ended::Killed(_)) => {
-                let cause = format!("the server did not end within {} s, and was killed", KEEP_PATIENCE.as_secs());
+                let cause = format!("the server did not end within {} s, and was killed", KEEP_TIMEOUT.as_secs());
                 return Err(failed(tried, cause));
             }
             // Its data would have to be recovered in each start on a copy of them.
@@ -570,7 +571,7 @@ impl<R: Recipe> Private<R> {
     /// [`FailureKind::DiskFull`], or the server does not start. The next start tries it again.
     pub(crate) fn bring_back(&mut self, endpoint: &R::Endpoint, kept: &Path, blocks: Blocks) -> Result<(), Failure> {
         // Its data are thrown away.
-        self.running.stop(self.recipe.habits().end, STOP_PATIENCE)?;
+        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
         self.wanted = Some((kept.to_owned(), blocks));
         self.spawn_cold(endpoint).map_err(|failure| match self.wanted {
             None => Failure {
@@ -612,8 +613,8 @@ impl<R: Recipe> Private<R> {
 
     pub(crate) fn remove(&mut self) -> Result<(), Failure> {
         self.recipe.dismiss()?;
-        let patience = if self.interrupt.load(Ordering::Relaxed) { LAST_PATIENCE } else { STOP_PATIENCE };
-        self.running.remove(self.recipe.habits().end, patience)
+        let timeout = if self.interrupt.load(Ordering::Relaxed) { LAST_TIMEOUT } else { STOP_TIMEOUT };
+        self.running.remove(self.recipe.habits().end, timeout)
     }
 }
 
@@ -647,7 +648,7 @@ pub(crate) fn revive<T>(
     loop {
         start()?;
         match ask() {
-            Err(failure) if failure.may_pass() && started.elapsed() < ENDING_PATIENCE => thread::sleep(ENDING_POLL),
+            Err(failure) if failure.may_pass() && started.elapsed() < ENDING_TIMEOUT => thread::sleep(ENDING_POLL),
             other => return other.map(|_| ()),
         }
     }

@@ -99,8 +99,8 @@ pub(crate) trait Explain {
                 let (kind, hint) = self.explain_server(error);
                 (CONNECT, self.said(error), kind, hint)
             }
-            Refusal::Silent(patience) => {
-                let cause = format!("nothing answered within {} s", patience.as_secs());
+            Refusal::Silent(timeout) => {
+                let cause = format!("nothing answered within {} s", timeout.as_secs());
                 let hint = format!("something listens there that may not be {product}, or hangs; {check}");
                 (CONNECT, cause, FailureKind::Unreachable, hint)
             }
@@ -183,21 +183,21 @@ pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError
 }
 
 impl<E: ServerError> Refusal<E> {
-    /// `patience` was the limit.
-    pub(crate) fn of_io(cause: &io::Error, patience: Duration) -> Refusal<E> {
+    /// `timeout` was the limit.
+    pub(crate) fn from_io(cause: &io::Error, timeout: Duration) -> Refusal<E> {
         match cause.kind() {
             io::ErrorKind::Interrupted => Refusal::Interrupted,
             // A blocking read's time-out.
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(timeout),
             kind => Refusal::Io(kind, cause.to_string()),
         }
     }
 
     /// Explains a login that had this limit.
-    pub(crate) fn of(error: AskError<E>, patience: Duration) -> Refusal<E> {
+    pub(crate) fn from_error(error: AskError<E>, timeout: Duration) -> Refusal<E> {
         match error {
-            AskError::Io(cause) => Refusal::of_io(&cause, patience),
-            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            AskError::Io(cause) => Refusal::from_io(&cause, timeout),
+            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(timeout),
             AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
             AskError::Server(error) => Refusal::Server(error),
             AskError::Interrupted => Refusal::Interrupted,

@@ -24,12 +24,12 @@ pub(crate) struct Loaded {
 
 /// Serves [`Engine::reset`](families::system::Engine::reset).
 pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-    of::<S>(system.reset, whose::<S>(system), size_bytes).map(Some)
+    choose_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
 }
 
 /// A server, as far as its data can be copied.
 #[derive(Clone, Copy)]
-pub(crate) enum Whose {
+pub(crate) enum Ownership {
     Others,
     /// Étalon's, with all data in one folder.
     Own,
@@ -37,15 +37,15 @@ pub(crate) enum Whose {
     Scattered,
 }
 
-pub(crate) fn whose<S: Server>(system: &SystemPlan) -> Whose {
+pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
     if system.server.is_none() {
-        return Whose::Others;
+        return Ownership::Others;
     }
     let is_scattered = system.settings.iter().any(|(name, value)| {
         let name = name.to_ascii_lowercase().replace('-', "_");
         S::Recipe::ELSEWHERE.contains(&name.as_str()) && value.to_string().contains(['/', '\\', ':'])
     });
-    if is_scattered { Whose::Scattered } else { Whose::Own }
+    if is_scattered { Ownership::Scattered } else { Ownership::Own }
 }
 
 /// Whether a server that étalon did not start is to keep copies.
@@ -54,21 +54,23 @@ pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
         && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
 }
 
-fn of<S: Server>(asked: Option<Reset>, whose: Whose, size_bytes: u64) -> Result<Reset, Failure> {
-    let (offers, else_why): (&[Reset], _) = match whose {
-        Whose::Own => (&[Reset::Clone, Reset::Restore], ""),
-        Whose::Others => (S::Copies::OFFERS, S::Copies::NO_OTHERS),
-        Whose::Scattered => (&[], "by its `settings` the server has data outside of the folder that would be copied"),
+fn choose_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_bytes: u64) -> Result<Reset, Failure> {
+    let (offers, else_why): (&[Reset], _) = match ownership {
+        Ownership::Own => (&[Reset::Clone, Reset::Restore], ""),
+        Ownership::Others => (S::Copies::OFFERS, S::Copies::NO_OTHERS),
+        Ownership::Scattered => {
+            (&[], "by its `settings` the server has data outside of the folder that would be copied")
+        }
     };
     let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
-    let is_copied = matches!(whose, Whose::Own) && size_bytes >= COPIED_FROM_BYTES;
+    let is_copied = matches!(ownership, Ownership::Own) && size_bytes >= COPIED_FROM_BYTES;
     let usual = if is_copied { Reset::Restore } else { Reset::Rebuild };
     chosen(asked, &can, usual, else_why)
 }
 
 impl<S: Server> ServerSystem<S> {
     pub(super) fn reset_of(&self, data: &Dataset) -> Reset {
-        of::<S>(self.reset, self.whose, data.size_bytes).unwrap_or(Reset::Rebuild)
+        choose_for::<S>(self.reset, self.ownership, data.size_bytes).unwrap_or(Reset::Rebuild)
     }
 
     /// What a reader must know of a way to bring tables back.

@@ -17,7 +17,7 @@ use super::counted::{Counted, CountsQuery};
 use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
-use super::reset::{self, Loaded, Whose};
+use super::reset::{self, Loaded, Ownership};
 use super::steps::Steps;
 use super::trial;
 use super::url::{Address, process_environment};
@@ -300,7 +300,7 @@ pub(crate) struct ServerSystem<S: Server> {
     makes: bool,
     /// How tables come back, as the plan asks.
     pub(super) reset: Option<Reset>,
-    pub(super) whose: Whose,
+    pub(super) ownership: Ownership,
     pub(super) loaded: Loaded,
     /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
@@ -361,7 +361,7 @@ impl<S: Server> ServerSystem<S> {
             tables,
             makes,
             reset,
-            whose: reset::whose::<S>(request.system),
+            ownership: reset::ownership::<S>(request.system),
             loaded,
             syncs_each_commit: AtomicBool::new(false),
             interrupt,

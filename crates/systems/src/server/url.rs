@@ -48,7 +48,7 @@ pub(crate) trait Address: Sized {
     ///
     /// # Errors
     /// An option has no such value, or contradicts another. Never repeats the password.
-    fn of(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
+    fn from_given(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
 
     /// Whether a plan may connect there.
     fn permit(&self, permits: &Permits) -> Result<(), Failure>;
@@ -66,14 +66,14 @@ pub(crate) trait Address: Sized {
 
     /// Parses a URL, or `env:NAME`.
     fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
-        Self::of(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
+        Self::from_given(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
     }
 
     /// [`Address::parse`], if the plan may connect there and read the files named.
     fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
         let pieces = Self::FORM.read(url, environment)?;
         permits.files_of_options(pieces.options(), Self::FORM.files)?;
-        let address = Self::of(&Self::FORM.given(pieces)?, environment)?;
+        let address = Self::from_given(&Self::FORM.given(pieces)?, environment)?;
         address.permit(permits)?;
         Ok(address)
     }

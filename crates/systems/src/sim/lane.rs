@@ -30,12 +30,12 @@ pub struct Model {
     /// Share of failing statements.
     pub errors: f64,
     /// Whether the stall loses every connection instead.
-    pub dies: Dies,
+    pub connection_loss: ConnectionLoss,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dies {
-    No,
+pub enum ConnectionLoss {
+    Never,
     /// All connections at `stall_at_ms`.
     AtStall,
 }
@@ -53,7 +53,7 @@ impl Default for Model {
             connect_us: 1_000.0,
             rollback_us: 0.0,
             errors: 0.0,
-            dies: Dies::No,
+            connection_loss: ConnectionLoss::Never,
         }
     }
 }
@@ -129,7 +129,8 @@ impl<Op> SimLane<Op> {
     }
 
     fn dead(&self) -> bool {
-        self.model.dies == Dies::AtStall && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
+        self.model.connection_loss == ConnectionLoss::AtStall
+            && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
     }
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
-use crate::sim::lane::{Dies, Model, SimLane, VirtualClock};
+use crate::sim::lane::{ConnectionLoss, Model, SimLane, VirtualClock};
 use families::dataset::{Dataset, Dialect};
 use families::system::{Engine, OpenRequest, Presence, System};
 use families::work::Load;
@@ -104,7 +104,7 @@ impl SimSystem {
             "errors" => self.model.errors = number(value, wrong)?,
             "dies_at_ms" => {
                 self.model.stall_at_ms = number(value, wrong)?;
-                self.model.dies = Dies::AtStall;
+                self.model.connection_loss = ConnectionLoss::AtStall;
             }
             "durability" => self.tier = value.parse().map_err(|()| wrong())?,
             "version" => value.clone_into(&mut self.version),

@@ -9,7 +9,7 @@ use crate::kept::{Rivals, own_key, wait_for_release};
 use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
-use crate::sqlserver::lane::{AskError, Client, Spoken};
+use crate::sqlserver::lane::{AskError, Client, TdsProtocol};
 use load::error::{Failure, FailureKind};
 
 const LIMITS: &str = "SET LOCK_TIMEOUT 30000; SET XACT_ABORT OFF; SET NOCOUNT OFF; SET QUERY_GOVERNOR_COST_LIMIT 0; SET \
@@ -71,7 +71,7 @@ impl Claim {
 }
 
 impl system::Claim for Claim {
-    type Protocol = Spoken;
+    type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
     fn set_limits(client: &mut Client) -> Result<(), AskError> {

@@ -73,14 +73,14 @@ impl Endpoint {
     }
 
     pub(super) fn try_connect(&self) -> Result<Client, Refusal> {
-        let patience = self.address.connect_timeout + LOGIN_GRACE;
+        let timeout = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
         for _ in 0..=REDIRECTS {
             let socket =
                 Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &|| self.waiting.go_on());
-            let socket = socket.map_err(|cause| Refusal::of_io(&cause, patience))?;
-            let logged_in = log_in(socket, self.login(), &self.tls, patience, &self.waiting);
-            match logged_in.map_err(|error| Refusal::of(error, patience))? {
+            let socket = socket.map_err(|cause| Refusal::from_io(&cause, timeout))?;
+            let logged_in = log_in(socket, self.login(), &self.tls, timeout, &self.waiting);
+            match logged_in.map_err(|error| Refusal::from_error(error, timeout))? {
                 LoggedIn::Here(mut client) => {
                     if self.waiting.has_asides() {
                         let session = client.protocol.session.number;

@@ -23,7 +23,7 @@ const GROUP: &str = "etalon_backup";
 const CLASSIFIER: &str = "etalon_classifier";
 /// "There are active sessions in workload groups being dropped": the server notices ended ones a moment later.
 const STILL_ACTIVE: i32 = 10_904;
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(100);
 
 /// The governor's configuration.
@@ -135,7 +135,7 @@ impl Governed {
         let started = Instant::now();
         loop {
             match self.client.execute(&in_master(sql)) {
-                Err(error) if error.number() == Some(STILL_ACTIVE) && started.elapsed() < PATIENCE => {
+                Err(error) if error.number() == Some(STILL_ACTIVE) && started.elapsed() < TIMEOUT => {
                     thread::sleep(POLL)
                 }
                 done => return done,

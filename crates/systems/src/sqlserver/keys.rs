@@ -18,7 +18,7 @@ pub(super) const CERTIFICATE: &str = "etalon";
 const SUBJECT: &str = "made by the benchmark etalon";
 const WITH_KEY: &str = " with the master key";
 /// An empty database is encrypted in a moment.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 /// "The database is encrypted."
 const ENCRYPTED: &str = "3";
@@ -86,8 +86,8 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
     let started = Instant::now();
     let state = "SELECT encryption_state FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID()";
     while client.one(state).map_err(failing_to(&tried))? != ENCRYPTED {
-        if started.elapsed() > PATIENCE {
-            let cause = format!("the server has not encrypted it within {} s", PATIENCE.as_secs());
+        if started.elapsed() > TIMEOUT {
+            let cause = format!("the server has not encrypted it within {} s", TIMEOUT.as_secs());
             return Err(Failure::new(FailureKind::Other, tried, cause));
         }
         thread::sleep(POLL);

@@ -34,7 +34,7 @@ use crate::server::counted::CountsQuery;
 use crate::server::no_recipe::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
 use crate::server::{self, dialogue};
-use crate::sqlserver::lane::{Client, Mode, Spoken, Typed};
+use crate::sqlserver::lane::{Client, Mode, TdsProtocol, Typed};
 use claim::Claim;
 use connect::Endpoint;
 use database_snapshots::SnapshotCopies;
@@ -125,7 +125,7 @@ fn reach(system: &SqlServerSystem) -> Reach {
 }
 
 impl Server for SqlServer {
-    type Protocol = Spoken;
+    type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
     type Session = Session;
     type Claim = Claim;

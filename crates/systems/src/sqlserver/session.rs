@@ -11,7 +11,7 @@ use super::dialect::{quoted, wide_literal};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried};
 use crate::server::system::{Purpose, Settings};
-use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
+use crate::sqlserver::lane::{AskError, Client, Mode, TdsProtocol, Typed};
 use families::dataset::Tables;
 use load::error::{Failure, FailureKind};
 
@@ -122,7 +122,7 @@ impl Session {
 }
 
 impl Settings for Session {
-    type Protocol = Spoken;
+    type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
     /// The session in the URL's database.

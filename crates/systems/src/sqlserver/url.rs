@@ -86,7 +86,7 @@ impl url::Address for Address {
         files: &["ca_file", "server_certificate"],
     };
 
-    fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
+    fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         let (host, port) = place(given, environment)?;
         let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
         let user = user.ok_or_else(|| {

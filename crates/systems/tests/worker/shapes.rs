@@ -436,7 +436,11 @@ fn a_server_that_does_not_answer_is_asked_nothing_more() {
     };
     assert!(is_asked(steady(1_000.0)));
     assert!(!is_asked(Model { stall_at_ms: 500, stall_ms: 1 << 40, ..steady(1_000.0) }));
-    assert!(!is_asked(Model { stall_at_ms: 500, dies: systems::sim::lane::Dies::AtStall, ..steady(1_000.0) }));
+    assert!(!is_asked(Model {
+        stall_at_ms: 500,
+        connection_loss: systems::sim::lane::ConnectionLoss::AtStall,
+        ..steady(1_000.0)
+    }));
 }
 
 /// Fails every operation and recovery.

@@ -17,13 +17,13 @@ use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtoco
 const NOT_PREPARED: u16 = 1295;
 
 /// What the protocol keeps of a session.
-pub(crate) struct Spoken {
+pub(crate) struct MySqlProtocol {
     /// What the handshake reported.
     pub(crate) session: Session,
     scanner: Scanner,
 }
 
-/// Logs in within `patience`.
+/// Logs in within `timeout`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -31,10 +31,10 @@ pub(crate) fn log_in(
     socket: Socket,
     config: Config,
     tls: Option<&Tls>,
-    patience: Duration,
+    timeout: Duration,
     waiting: &Waiting,
 ) -> Result<Client, AskError> {
-    let mut asker = Asker::new(socket, patience, waiting);
+    let mut asker = Asker::new(socket, timeout, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     let mut progress = Progress::Receive;
@@ -55,13 +55,13 @@ pub(crate) fn log_in(
                 let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
                 asker.link.set_deadline(None);
-                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
+                return Ok(Client { asker, out, protocol: MySqlProtocol { session: *session, scanner } });
             }
         };
     }
 }
 
-impl WireProtocol for Spoken {
+impl WireProtocol for MySqlProtocol {
     type Error = ErrorPacket;
     type Connection = Connection;
     type Statements = Vec<String>;

@@ -10,10 +10,10 @@ use crate::server::dialogue::{self, ServerError};
 use load::error::FailureKind;
 use load::lane::ErrorClass;
 
-pub(crate) use client::{Spoken, log_in};
+pub(crate) use client::{MySqlProtocol, log_in};
 pub use connection::Connection;
 
-pub(crate) type Client = dialogue::Client<Spoken>;
+pub(crate) type Client = dialogue::Client<MySqlProtocol>;
 pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
 pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;

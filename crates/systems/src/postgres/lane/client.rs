@@ -23,7 +23,7 @@ const COPY_BYTES: usize = 1 << 18;
 const NO_DATA: &str = "étalon's statements have no data for COPY";
 
 /// What the protocol keeps of a session.
-pub(crate) struct Spoken {
+pub(crate) struct PostgresProtocol {
     session: Session,
     /// The process number that the login told; `None`: it is the pooler's.
     number: Option<u32>,
@@ -55,7 +55,7 @@ impl<E: Into<AskError>> From<E> for CopyError {
     }
 }
 
-/// Logs in with `tls` if configured, within `patience`.
+/// Logs in with `tls` if configured, within `timeout`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, its certificate is not trusted, it takes too long, or the
@@ -64,10 +64,10 @@ pub(crate) fn log_in(
     socket: Socket,
     config: Config,
     tls: Option<&Tls>,
-    patience: Duration,
+    timeout: Duration,
     waiting: &Waiting,
 ) -> Result<Client, AskError> {
-    let mut asker = Asker::new(socket, patience, waiting);
+    let mut asker = Asker::new(socket, timeout, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     let mut progress = handshake.start(&mut out)?;
@@ -89,9 +89,9 @@ pub(crate) fn log_in(
                 let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
-                asker.be_patient();
+                asker.lift_silence_limit();
                 let (number, transaction) = (Some(session.process_id), TransactionStatus::Idle);
-                let protocol = Spoken { session: *session, number, scanner, transaction, opening: None };
+                let protocol = PostgresProtocol { session: *session, number, scanner, transaction, opening: None };
                 return Ok(Client { asker, out, protocol });
             }
         };
@@ -103,7 +103,7 @@ fn fault_of_tls(cause: io::Error) -> AskError {
     if cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) { AskError::Tls(cause) } else { cause.into() }
 }
 
-impl WireProtocol for Spoken {
+impl WireProtocol for PostgresProtocol {
     type Error = ErrorFields;
     type Connection = Connection;
     type Statements = Statements;
@@ -128,7 +128,7 @@ impl WireProtocol for Spoken {
             Statements::Simple => Arc::default(),
         };
         client.lift_limit();
-        let Spoken { number, scanner, opening, .. } = client.protocol;
+        let PostgresProtocol { number, scanner, opening, .. } = client.protocol;
         let connection = Connection::new(scanner, encoded, number, opening);
         Ok(Opened { link: client.asker.link, connection })
     }

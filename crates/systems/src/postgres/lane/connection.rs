@@ -128,7 +128,7 @@ impl Connection {
             }
             (Some(statement), opening) => {
                 self.opening_results = opening.map_or(0, |opening| opening.ahead(text));
-                statement.request(Shape::of(op.flow, op.rows), &op.parameters, text)?;
+                statement.request(Shape::for_flow(op.flow, op.rows), &op.parameters, text)?;
             }
             (None, Some(opening)) => self.opening_results = opening.query(&op.text, &mut self.words, text)?,
             (None, None) => frontend::query(&op.text, text)?,

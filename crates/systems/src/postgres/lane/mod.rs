@@ -10,11 +10,11 @@ use crate::server::dialogue::{self, ServerError};
 use load::error::FailureKind;
 use load::lane::ErrorClass;
 
-pub(crate) use client::{CopyError, Spoken, literal, log_in};
+pub(crate) use client::{CopyError, PostgresProtocol, literal, log_in};
 pub use connection::Connection;
 pub(crate) use statement::Prepared;
 
-pub(crate) type Client = dialogue::Client<Spoken>;
+pub(crate) type Client = dialogue::Client<PostgresProtocol>;
 pub(crate) type AskError = dialogue::AskError<ErrorFields>;
 pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;

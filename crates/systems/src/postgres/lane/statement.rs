@@ -21,7 +21,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    pub(super) fn of(flow: Flow, rows: Rows) -> Shape {
+    pub(super) fn for_flow(flow: Flow, rows: Rows) -> Shape {
         match (flow, rows) {
             (Flow::Pipelined, _) => Shape::Pipelined,
             (Flow::Wait, Rows::Keep | Rows::KeepAll) => Shape::Described,

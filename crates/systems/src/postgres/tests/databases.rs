@@ -252,13 +252,13 @@ fn a_server_that_lets_nobody_into_the_new_database_is_told() {
     let before = std::fs::read_to_string(&hba).unwrap();
     std::fs::write(&hba, format!("host etalon bench 127.0.0.1/32 reject\n{before}")).unwrap();
     server.run("SELECT pg_reload_conf()");
-    let patience = Instant::now();
+    let started = Instant::now();
     let failure = loop {
         match opened(&url, Reset::Restore) {
             Err(failure) => break failure,
             Ok(system) => system.drop_all().unwrap(),
         }
-        assert!(patience.elapsed() < Duration::from_secs(10), "it does not read its configuration");
+        assert!(started.elapsed() < Duration::from_secs(10), "it does not read its configuration");
     };
     assert_eq!(failure.kind, FailureKind::Login, "{failure}");
     assert!(failure.hint.as_ref().unwrap().contains("host  etalon  bench"), "{failure:?}");

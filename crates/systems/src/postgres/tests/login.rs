@@ -98,12 +98,12 @@ fn doors_that_are_closed(server: &PostgresSystem, refused: Refused<'_>) {
     let before = fs::read_to_string(&file).unwrap();
     fs::write(&file, "host postgres all 127.0.0.1/32 trust\nhost shop closed 127.0.0.1/32 trust\n").unwrap();
     server.run("SELECT pg_reload_conf()");
-    let patience = Instant::now();
+    let started = Instant::now();
     let failure = loop {
         // The server reloads the file a moment later.
         match open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly) {
             Err(failure) => break failure,
-            Ok(_) => assert!(patience.elapsed().as_secs() < 10),
+            Ok(_) => assert!(started.elapsed().as_secs() < 10),
         }
     };
     let failure = refused(failure, FailureKind::Login);
@@ -119,7 +119,7 @@ fn doors_that_are_closed(server: &PostgresSystem, refused: Refused<'_>) {
         if failure.cause.contains("rejects") {
             break failure;
         }
-        assert!(patience.elapsed().as_secs() < 10, "{failure}");
+        assert!(started.elapsed().as_secs() < 10, "{failure}");
     };
     let hint = refused(failure, FailureKind::Login).hint.unwrap();
     assert!(hint.starts_with("a line of the server's pg_hba.conf says `reject`"), "{hint}");
@@ -128,12 +128,12 @@ fn doors_that_are_closed(server: &PostgresSystem, refused: Refused<'_>) {
     fs::write(&file, format!("{line}\n{reject}")).unwrap();
     server.run("SELECT pg_reload_conf()");
     while open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).is_err() {
-        assert!(patience.elapsed().as_secs() < 20);
+        assert!(started.elapsed().as_secs() < 20);
     }
     fs::write(&file, before).unwrap();
     server.run("SELECT pg_reload_conf()");
     while open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).is_err() {
-        assert!(patience.elapsed().as_secs() < 20);
+        assert!(started.elapsed().as_secs() < 20);
     }
 }
 

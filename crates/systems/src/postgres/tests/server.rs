@@ -93,14 +93,14 @@ fn makes_them_anew_only_if_something_was_written(system: &PostgresSystem) {
         system.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
     };
     // A recently used server may still write its own statistics.
-    let patience = Instant::now();
+    let started = Instant::now();
     let mut first = file(system);
     loop {
         let second = file(system);
         if second == first {
             break;
         }
-        assert!(patience.elapsed() < Duration::from_secs(60), "it is made anew each time");
+        assert!(started.elapsed() < Duration::from_secs(60), "it is made anew each time");
         first = second;
     }
     assert_eq!(system.text("SELECT count(*) FROM pgbench_accounts WHERE aid < 1000"), "999");
@@ -140,7 +140,7 @@ fn counts_forwards(system: &PostgresSystem) {
     }
     client.close();
     system.settle().unwrap();
-    let patience = Instant::now();
+    let started = Instant::now();
     loop {
         let since = system.counters().unwrap().since(&before);
         let value = |name: &str| since.get(name).unwrap();
@@ -148,7 +148,7 @@ fn counts_forwards(system: &PostgresSystem) {
         if value("commits") >= 50.0 && value("wal_bytes") > 0.0 && value("checkpoints") >= 1.0 {
             return;
         }
-        assert!(patience.elapsed() < Duration::from_secs(5), "{since:?}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{since:?}");
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -35,11 +35,11 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    /// `false` after the patience.
+    /// `false` after the timeout.
     fn reaches(&self, steps: u32) -> bool {
         let steps_made = self.steps.lock().unwrap();
-        let patience = Duration::from_secs(20);
-        !self.changed.wait_timeout_while(steps_made, patience, |made| *made < steps).unwrap().1.timed_out()
+        let timeout = Duration::from_secs(20);
+        !self.changed.wait_timeout_while(steps_made, timeout, |made| *made < steps).unwrap().1.timed_out()
     }
 }
 

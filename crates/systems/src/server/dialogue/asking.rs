@@ -113,15 +113,15 @@ pub(crate) type TextRows = Vec<Vec<Option<String>>>;
 pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
 impl Asker {
-    /// `patience` is for the login.
-    pub(crate) fn new(socket: Socket, patience: Duration, waiting: &Waiting) -> Asker {
+    /// `timeout` is for the login.
+    pub(crate) fn new(socket: Socket, timeout: Duration, waiting: &Waiting) -> Asker {
         let vigil = Vigil::new(waiting.clone(), "login");
-        let link = Link::new(socket, Some(Instant::now() + patience), vigil);
+        let link = Link::new(socket, Some(Instant::now() + timeout), vigil);
         Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
     }
 
     /// Lifts the limit on the server's silence, once the login is done.
-    pub(crate) fn be_patient(&mut self) {
+    pub(crate) fn lift_silence_limit(&mut self) {
         self.silence = None;
         self.link.set_deadline(None);
     }

@@ -13,7 +13,7 @@ use crate::server::dialogue::tls;
 use load::error::{Failure, FailureKind};
 
 /// Timeout of the server's closing of its side.
-const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct Tls {
@@ -156,7 +156,7 @@ impl Link {
         if bytes.is_empty() {
             return;
         }
-        self.set_deadline(Some(Instant::now() + CLOSING_PATIENCE));
+        self.set_deadline(Some(Instant::now() + CLOSING_TIMEOUT));
         self.vigil().set_aside(None);
         // It may have ended.
         let said = self.write_all(&bytes).and_then(|()| self.flush());
@@ -182,7 +182,7 @@ impl Link {
             Link::Plain(timed) => (timed.socket, None),
             Link::Tls(stream) => {
                 let StreamOwned { conn, sock } = *stream;
-                (sock.socket, Some(tls::Tls::of(Box::new(conn))))
+                (sock.socket, Some(tls::Tls::new(Box::new(conn))))
             }
         }
     }

@@ -14,9 +14,9 @@ use load::error::{Failure, FailureKind};
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, lost};
 
 /// Timeout of the server's closing of its side.
-const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
+const CLOSING_TIMEOUT_NS: u64 = 5_000_000_000;
 /// How long answers are waited for after an interrupt.
-const LAST_PATIENCE_NS: u64 = 300_000_000;
+const LAST_TIMEOUT_NS: u64 = 300_000_000;
 /// Beside the lane's own: sockets being closed during reconnects, and the connector's.
 const SPARE_SOCKETS: usize = 9;
 
@@ -137,7 +137,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         for event in events.drain(..) {
             let client = self.by_token[event.token.index()];
             match event.kind {
-                EventKind::Data if self.connector.is_bell(event.token) => self.pass_over(event.token),
+                EventKind::Data if self.connector.is_wakeup(event.token) => self.pass_over(event.token),
                 EventKind::Data if self.clients[client].is_parting => self.pass_over(event.token),
                 EventKind::Data => self.read(client, into),
                 _ if self.clients[client].is_parting => self.end_parting(client, into),
@@ -332,8 +332,8 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         }
         // A remaining connection would count among the server's. One in the midst of an operation does not close soon.
         let is_interrupted = self.waiting.is_interrupted();
-        let patience_ns = if is_interrupted { LAST_PATIENCE_NS } else { CLOSING_PATIENCE_NS };
-        let deadline_ns = clock::now_ns() + patience_ns;
+        let timeout_ns = if is_interrupted { LAST_TIMEOUT_NS } else { CLOSING_TIMEOUT_NS };
+        let deadline_ns = clock::now_ns() + timeout_ns;
         let mut ended = Vec::new();
         while self.clients.iter().any(One::is_there) && clock::now_ns() < deadline_ns {
             self.turn(deadline_ns, &mut ended);

@@ -12,7 +12,7 @@ fn broken(error: &rustls::Error) -> io::Error {
 }
 
 impl Tls {
-    pub(crate) fn of(mut connection: Box<ClientConnection>) -> Tls {
+    pub(crate) fn new(mut connection: Box<ClientConnection>) -> Tls {
         // A whole pipeline is encrypted at once.
         connection.set_buffer_limit(None);
         Tls(connection)

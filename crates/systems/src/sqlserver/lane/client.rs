@@ -76,12 +76,12 @@ impl Sink for QueryAnswer {
     }
 }
 
-pub(crate) struct Spoken {
+pub(crate) struct TdsProtocol {
     pub(crate) session: Session,
     scanner: Scanner,
 }
 
-impl WireProtocol for Spoken {
+impl WireProtocol for TdsProtocol {
     type Error = ServerMessage;
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
@@ -109,7 +109,7 @@ pub(crate) enum LoggedIn {
     Elsewhere(String, u16),
 }
 
-/// Logs in within `patience`.
+/// Logs in within `timeout`.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -117,10 +117,10 @@ pub(crate) fn log_in(
     socket: Socket,
     config: Config,
     tls: &Tls,
-    patience: Duration,
+    timeout: Duration,
     waiting: &Waiting,
 ) -> Result<LoggedIn, AskError> {
-    let mut asker = Asker::new(socket, patience, waiting);
+    let mut asker = Asker::new(socket, timeout, waiting);
     let mut handshake = Handshake::new(config);
     let mut out = Vec::new();
     handshake.begin(&mut out);
@@ -146,7 +146,7 @@ pub(crate) fn log_in(
                 let mut scanner = session.scanner();
                 scanner.scan(&session.leftover, &mut wire::tds::Ignore)?;
                 asker.link.set_deadline(None);
-                let protocol = Spoken { session: *session, scanner };
+                let protocol = TdsProtocol { session: *session, scanner };
                 return Ok(LoggedIn::Here(Box::new(Client { asker, out, protocol })));
             }
         };

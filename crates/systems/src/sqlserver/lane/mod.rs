@@ -12,12 +12,12 @@ use crate::server::dialogue::{self, ServerError};
 use load::error::FailureKind;
 use load::lane::ErrorClass;
 
-pub(crate) use client::{LoggedIn, QueryAnswer, Spoken, log_in};
+pub(crate) use client::{LoggedIn, QueryAnswer, TdsProtocol, log_in};
 pub use connection::Connection;
 pub(crate) use connection::datum;
 pub(crate) use statement::{Mode, Typed, parameter_name};
 
-pub(crate) type Client = dialogue::Client<Spoken>;
+pub(crate) type Client = dialogue::Client<TdsProtocol>;
 pub(crate) type AskError = dialogue::AskError<ServerMessage>;
 pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;
