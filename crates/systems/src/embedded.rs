@@ -85,7 +85,7 @@ impl EmbeddedFile {
     /// what one that was killed has left.
     ///
     /// # Errors
-    /// The URL names no file, the file is somebody else's, or is not there where its tables are wanted.
+    /// The URL names no file, the file is another's, or is not there where its tables are wanted.
     pub fn open(request: &OpenRequest, shape: FileShape) -> Result<EmbeddedFile, Failure> {
         let path = request.permits.path(&path_of(request.system)?)?;
         let file = EmbeddedFile {
@@ -139,7 +139,7 @@ impl EmbeddedFile {
     }
 
     /// Gives the run the tables of a data set: `build` makes them in a new file at the path that it is given, and closes it;
-    /// once, unless they are to be built anew for each run. Nothing of the engine may have the database open meanwhile.
+    /// once, unless they are to be built again for each run. Nothing of the engine may have the database open meanwhile.
     ///
     /// # Errors
     /// As `build`, or the files cannot be removed or written.
@@ -232,7 +232,7 @@ impl EmbeddedFile {
         Err(things_of_others(format!("remove or replace étalon's database file {}", self.path.display()), cause))
     }
 
-    /// Removes a database with what the engine put beside it.
+    /// Removes a database with what the engine put next to it.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -274,7 +274,7 @@ impl EmbeddedFile {
     /// What the operating system has counted of this process's I/O.
     ///
     /// # Errors
-    /// Why it does not tell.
+    /// Why it does not report it.
     pub fn os_io(&self) -> Result<OsIo, String> {
         Ok(OsIo::of(ProcIo::of(std::process::id())?, &self.path))
     }
@@ -288,12 +288,12 @@ impl EmbeddedFile {
         }
         let left_empty = self.left_empty();
         *claim = match claim_file(&self.path) {
-            // Who may write nothing beside somebody's tables can do them no harm either.
+            // A user who may write nothing next to others' tables can do them no harm either.
             Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
             claimed => Some(claimed?),
         };
         if self.tables == Tables::Own {
-            // Another étalon may have ended, and somebody else have come, before the claim was had.
+            // Another étalon may have ended, and others have come, before the claim was had.
             self.refuse_foreign(left_empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
@@ -388,7 +388,7 @@ pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 /// Refuses what there is nothing for in an engine that works within the call. `product` is what a person calls it.
 ///
 /// # Errors
-/// The plan asks for a pipeline or for connections that are made anew.
+/// The plan asks for a pipeline or for connections that are made again.
 pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &NetworkTraffic) -> Result<(), Failure> {
     let (key, value, cause, hint) = match (program.depth(), traffic.reconnect_every) {
         (2.., _) => {
@@ -406,7 +406,7 @@ pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Ne
     Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).hint(hint))
 }
 
-/// The file that an engine puts beside a database under its name and a suffix.
+/// The file that an engine puts next to a database under its name and a suffix.
 pub(crate) fn companion(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -467,7 +467,7 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(path))
 }
 
-/// Refuses a file that étalon did not make, and what the engine left beside one: it may be all that is left of a transaction.
+/// Refuses a file that étalon did not make, and what the engine left next to one: it may be all that is left of a transaction.
 fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<(), Failure> {
     let tried = format!("use the database file {}", path.display());
     match foreign_reason(path, shape, is_left_empty) {
@@ -487,7 +487,7 @@ fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Res
         return Ok(Some(format!("{} is there already, and étalon did not make it", marker.display())));
     }
     match fs::symlink_metadata(path) {
-        // A link leads to what is somebody's, and étalon makes none.
+        // A link leads to what is another's, and étalon makes none.
         Ok(found) if found.is_symlink() => return Ok(Some("it is a symbolic link".to_owned())),
         Ok(found) if !found.is_file() => return Ok(Some("it is not a file".to_owned())),
         Ok(found) => {
@@ -505,7 +505,7 @@ fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Res
         }
         Err(error) => return Err(error),
     }
-    // Étalon marks a database before the engine puts anything beside it.
+    // Étalon marks a database before the engine puts anything next to it.
     let mut companions = shape.companions.iter().map(|suffix| companion(path, suffix));
     let found = companions.find(|file| fs::symlink_metadata(file).is_ok());
     Ok(found.map(|file| format!("{} is there already, and belongs to no database of étalon's", file.display())))

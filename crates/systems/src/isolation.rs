@@ -1,4 +1,4 @@
-//! What a transaction may see of others, as the server tells its own session.
+//! What a transaction may see of others, as the server reports it to its own session.
 
 use model::Facts;
 use model::facts::{ISOLATION, ISOLATION_ALLOWS};
@@ -8,7 +8,7 @@ pub(crate) type Levels = &'static [(&'static str, &'static str)];
 
 pub(crate) const NONE: &str = "no anomaly";
 
-/// A level that étalon does not know is told without them.
+/// A level that étalon does not know is reported without them.
 pub(crate) fn add(facts: &mut Facts, level: &str, levels: Levels) {
     let level = level.to_ascii_lowercase().replace(['-', '_'], " ");
     let known = levels.iter().find(|(name, _)| *name == level);

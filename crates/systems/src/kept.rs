@@ -33,7 +33,7 @@ pub(crate) fn own_key() -> i32 {
 pub(crate) enum Rivals {
     /// It may be that of a killed one, whose session is about to end.
     AwaitEnd,
-    /// A claim was lost: the other étalon has begun meanwhile.
+    /// A claim was lost: the other étalon has started meanwhile.
     RefuseAtOnce,
 }
 

@@ -15,7 +15,7 @@ pub(crate) enum TableOwner {
     Nobody,
     Given,
     Etalon,
-    /// Filled by étalon, made by somebody else.
+    /// Filled by étalon, made by others.
     Guest,
     /// No marker.
     SomebodyElse,

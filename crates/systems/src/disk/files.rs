@@ -95,13 +95,13 @@ impl Files {
         Ok(())
     }
 
-    /// Other étalons would make the file anew, or load the same disk. A device is held by itself.
+    /// Other étalons would make the file again, or load the same disk. A device is claimed by itself.
     fn claim(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, DiskPlace::Device(_)) || self.claims.contains_key(path) {
             return Ok(());
         }
         match claim_file(path) {
-            // A read-only file may lie where nothing can be put beside it.
+            // A read-only file may lie where nothing can be put next to it.
             Err(failure) if failure.kind == FailureKind::Permission && file.access == Access::Read => {}
             claimed => {
                 self.claims.insert(path.to_owned(), claimed?);

@@ -47,7 +47,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Tells whether a session of this process had the claim, and its connection was lost on the way.
+    /// Tests whether a session of this process had the claim, and its connection was lost on the way.
     fn is_own_remnant(&self, holder: &str) -> bool {
         let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
         lost.iter().any(|(server, session)| *server == self.server && session.to_string() == holder)
@@ -61,7 +61,7 @@ impl Drop for Claim {
     }
 }
 
-/// Tells whether a session has said nothing for some seconds, as one whose claim is alive does. After a server's start its number may
+/// Tests whether a session has said nothing for some seconds, as one whose claim is alive does. After a server's start its number may
 /// be another étalon's.
 fn silent(session: &str) -> String {
     format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {session} AND time >= {SILENT_S}")

@@ -83,7 +83,7 @@ const DEADLOCKS: &str = "SELECT error_name, sum_error_raised FROM performance_sc
 const HISTORY: &str = "SELECT name, count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len' AND status = \
                        'enabled'";
 
-/// InnoDB's own count of its checkpoints, the small ones of its page cleaner included; MariaDB tells in another column than MySQL
+/// InnoDB's own count of its checkpoints, the small ones of its page cleaner included; MariaDB reports them in another column than MySQL
 /// whether it counts.
 const CHECKPOINTS: [&str; 2] = [
     "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'log_checkpoints' AND status = 'enabled'",

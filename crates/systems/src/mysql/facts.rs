@@ -123,7 +123,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     Ok(facts)
 }
 
-/// Adds what tells this server from another one, and from itself before a restart. What it does not answer is left out.
+/// Adds what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
 fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
     for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
         if let Some(value) = settings.get(name) {

@@ -162,7 +162,7 @@ impl Engine for Product {
     }
 
     fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
-        // Of a server that is there only itself tells.
+        // An existing server must be asked itself.
         system.server.as_ref().and_then(|_| durability::planned(system))
     }
 

@@ -34,7 +34,7 @@ const ACCOUNT: &str = "etalon";
 const SOCKET_NAME: &str = "mysql.sock";
 /// Names its folder for temporary files.
 const TEMPORARY: &str = "tmp";
-/// Init file beside the socket, run before the first client; and étalon's keys, if any.
+/// Init file next to the socket, run before the first client; and étalon's keys, if any.
 const FIRST_WORDS: &str = "init.sql";
 const KEYS: &str = "keys.txt";
 

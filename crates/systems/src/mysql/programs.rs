@@ -12,7 +12,7 @@ use model::catalog::is_of_release;
 use crate::server::private::release_of;
 
 const VERSION: [&str; 2] = ["--no-defaults", "--version"];
-/// Packages' folders beside `PATH`, which often lacks the administrator's.
+/// Packages' folders besides `PATH`, which often does not have the administrator's.
 const FOLDERS: [&str; 9] = [
     "/usr/sbin",
     "/usr/libexec",

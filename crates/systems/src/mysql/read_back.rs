@@ -21,7 +21,7 @@ const ORIGINS: [&str; 2] = [
      ('COMPILED', 'DYNAMIC')",
 ];
 const LIBRARIES: &str = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_library IS NOT NULL";
-/// No such table, as in old servers; a bounded account is told of the other product's that it is denied.
+/// No such table, as in old servers; a bounded account gets the answer of the other product's that it is denied.
 const NO_TABLE: [u16; 4] = [1049, 1109, 1142, 1146];
 /// The server runs with an option that forbids it.
 const BY_OPTION: u16 = 1290;

@@ -54,7 +54,7 @@ pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Ta
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
-/// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
+/// Recreates the database and its tables. It must be étalon's, absent, or given up.
 pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     make_room(client, data, owner, reach)
@@ -241,7 +241,7 @@ impl LoadsParts for MySqlServer {
         analyze(client, table).map_err(|error| error.failure(&format!("analyze {}", table.name)))
     }
 
-    /// The user's statements may not be repeatable: whoever ends among them makes all anew.
+    /// The user's statements may not be repeatable: an étalon that ends among them makes all again.
     fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         finish(client, data).map_err(|error| error.failure(&format!("finish the load of {}", data.name)))
     }

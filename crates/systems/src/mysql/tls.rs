@@ -92,7 +92,7 @@ impl TlsOptions {
         }
     }
 
-    /// The URL, then the option file. `is_socket`: nobody can listen.
+    /// The URL, then the option file. `is_socket`: no one can listen.
     pub(super) fn read(url: &Given, file: &BTreeMap<String, String>, is_socket: bool) -> Result<TlsOptions, Failure> {
         let option = |name: &str| url.get(name).or_else(|| file.get(name)).filter(|text| !text.is_empty()).cloned();
         let path = |name: &str| option(name).map(PathBuf::from);
@@ -163,7 +163,7 @@ impl TlsOptions {
     /// Arguments for MySQL's or MariaDB's own programs; MariaDB's may have MySQL's names.
     ///
     /// # Errors
-    /// MariaDB's programs would fall back to no TLS if somebody in between says that the server has none.
+    /// MariaDB's programs would fall back to no TLS if a machine in between says that the server has none.
     pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let word = self.mode.name(MODES);

@@ -151,7 +151,7 @@ impl url::Address for Address {
     }
 }
 
-/// Like MySQL's clients: `localhost` means the socket only. Some ignore a port beside it; a benchmark must not
+/// Like MySQL's clients: `localhost` means the socket only. Some ignore a port next to it; a benchmark must not
 /// guess.
 fn place(given: &Given, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
     let host = given.get("host").or_else(|| file.get("host")).cloned().or_else(|| environment("MYSQL_HOST"));

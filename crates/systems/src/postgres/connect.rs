@@ -77,7 +77,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Tells whether other clients get a session after étalon's transaction, with what is left in it.
+    /// Tests whether other clients get a session after étalon's transaction, with what is left in it.
     pub(super) fn shares_sessions(&self) -> bool {
         self.pooler.as_ref().is_some_and(Pooler::shares_sessions)
     }
@@ -344,7 +344,7 @@ impl Endpoint {
             }
             None => format!("host  {database}  {user}  ADDRESS/32  scram-sha-256"),
         };
-        // Its lines are searched from the top. The words may be translated, and then nothing tells the two apart.
+        // Its lines are searched from the top. The words may be translated, and then nothing distinguishes the two.
         let why = if said.contains("rejects") {
             "a line of the server's pg_hba.conf says `reject` for this login: "
         } else {

@@ -40,7 +40,7 @@ const CLONES_FROM: u32 = 180_000;
 /// page twice, once into the log, and needs no checkpoint. Where étalon has a checkpoint made after either (PostgreSQL
 /// 18, XFS), the two take as long for 8 MB, and for 40 MB files take half the time.
 const FILES_FROM_BYTES: u64 = if cfg!(test) { 16 << 20 } else { 32 << 20 };
-/// "etal" in ASCII, as a limit that nobody reaches: `CREATE DATABASE` sets it at once, while a comment comes only after,
+/// "etal" in ASCII, as a limit that is never reached: `CREATE DATABASE` sets it at once, while a comment comes only after,
 /// and étalon may be killed between the two.
 const MARK_LIMIT: i32 = i32::from_be_bytes(*b"etal");
 
@@ -173,7 +173,7 @@ impl Copies for Databases {
             }
             let rename = format!("ALTER DATABASE {OWN} RENAME TO {name}");
             client.execute(&rename).map_err(|error| self.explain(client, &tried, OWN, &error))?;
-            // Nobody can be in the way of a copy, and no automatic vacuum changes it.
+            // No one can be in the way of a copy, and no automatic vacuum changes it.
             let close = format!("ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false");
             client.execute(&close).map_err(|error| self.explain(client, &tried, &name, &error))?;
             Ok(KeptCopy { number, bytes })
@@ -482,7 +482,7 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
         .hint("name another database in the URL, such as `postgres`, or write `reset = \"rebuild\"`"))
 }
 
-/// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect anew.
+/// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect again.
 fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
     let sql = format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE datname = '{name}' \

@@ -96,7 +96,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.passing("path.address", address.shown());
     let tls = match &endpoint.pooler {
         None => client.one(TLS).map_err(failing_to(tried))?,
-        // The server tells of the pooler's connection.
+        // The server reports the pooler's connection.
         Some(_) => client.encryption().unwrap_or_default(),
     };
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
@@ -137,7 +137,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     Ok(facts)
 }
 
-/// Adds what tells this server from its standby or from itself before a restart. What the server does not answer is left out.
+/// Adds what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
 fn add_instance(facts: &mut Facts, client: &mut Client) {
     for (name, sql) in INSTANCE {
         if let Ok(value) = client.one(sql) {

@@ -141,7 +141,7 @@ impl Engine for Postgres {
     }
 
     fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
-        // Of a server that is there only itself tells.
+        // An existing server must be asked itself.
         system.server.as_ref().map(|_| durability::planned(system))
     }
 

@@ -1,4 +1,4 @@
-//! A pooler between étalon and the server: found by whose session answers, told apart by whom it lends sessions to, named by
+//! A pooler between étalon and the server: found by whose session answers, classified by whom it lends sessions to, named by
 //! what its console says. Where a session goes to others, nothing of étalon's may stay in it.
 //!
 //! <https://www.pgbouncer.org/features.html>
@@ -41,13 +41,13 @@ pub(crate) enum Lends {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pooler {
-    /// The name has its version, as far as it tells one.
+    /// The name has its version, as far as it reports one.
     pub(crate) name: String,
     pub(crate) lends: Lends,
 }
 
 impl Pooler {
-    /// Tells whether other clients get the sessions with what étalon leaves in them.
+    /// Tests whether other clients get the sessions with what étalon leaves in them.
     pub(crate) fn shares_sessions(&self) -> bool {
         self.lends != Lends::Session
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Pooler {
     }
 }
 
-/// `None`: the session that answers is the one that the login was told of.
+/// `None`: the session that answers is the one that the login reported.
 ///
 /// # Errors
 /// The pool gives two clients no sessions, or ends their transactions.
@@ -121,7 +121,7 @@ fn explain(endpoint: &Endpoint, error: &AskError) -> Failure {
 
 const BACKEND: &str = "SELECT pg_catalog.pg_backend_pid()";
 
-/// Tells whether one client's questions are answered in several sessions, or two clients' in one.
+/// Tests whether one client's questions are answered in several sessions, or two clients' in one.
 fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
     let mut seen: [Option<String>; 2] = [None, None];
     for index in ORDER {
@@ -135,7 +135,7 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
     Ok(false)
 }
 
-/// Tells whether a third client is answered in a session of one of two that stay: a pooler may give each client, while it can, the
+/// Tests whether a third client is answered in a session of one of two that stay: a pooler may give each client, while it can, the
 /// session that it had before (Odyssey).
 fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
     let taken = [first.one(BACKEND)?, second.one(BACKEND)?];
@@ -152,7 +152,7 @@ fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) ->
     Ok(false)
 }
 
-/// Tells whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
+/// Tests whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
 /// session, so that nothing is left in any.
 fn prepares(client: &mut Client) -> Result<bool, AskError> {
     client.execute("BEGIN")?;
@@ -166,7 +166,7 @@ fn prepares(client: &mut Client) -> Result<bool, AskError> {
     Ok(!is_verbatim)
 }
 
-/// Tells whether what a client has set is gone for the next.
+/// Tests whether what a client has set is gone for the next.
 fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     let session = leaving.one(BACKEND).map_err(|error| explain(endpoint, &error))?;
     leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain(endpoint, &error))?;
@@ -200,7 +200,7 @@ fn name(client: &mut Client, endpoint: &Endpoint) -> String {
             client.limit(POOL_TIMEOUT);
             let said = client.one("SHOW VERSION").ok();
             client.close();
-            // Odyssey tells its compiler, too.
+            // Odyssey reports its compiler, too.
             said.and_then(|said| Some(said.split(" (").next()?.to_owned())).filter(|said| !said.is_empty())
         }
         Err(Refusal::Server(error)) if error.code.as_str() == PROTOCOL_VIOLATION => Some("PgBouncer".to_owned()),

@@ -373,7 +373,7 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
     })
 }
 
-/// Beside folder and password file.
+/// Folder and password file are not among them.
 fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
     vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }

@@ -35,7 +35,7 @@ const OF_PROCESS: &str = "max_stack_depth";
 const RENAMED: [(&str, &str); 3] =
     [("sort_mem", "work_mem"), ("vacuum_mem", "maintenance_work_mem"), ("ssl_ecdh_curve", "ssl_groups")];
 
-/// Settings with the place that their values came from; the file is told to some roles only.
+/// Settings with the place that their values came from; the file is shown to some roles only.
 ///
 /// <https://www.postgresql.org/docs/current/view-pg-settings.html>
 const ORIGINS: &str = "SELECT lower(name), source, coalesce(sourcefile, '') FROM pg_catalog.pg_settings WHERE source IN \

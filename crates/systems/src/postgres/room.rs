@@ -42,12 +42,12 @@ impl Thing {
         name.split('(').next().unwrap_or(name).trim_matches('"')
     }
 
-    /// Tells whether it has one of these names, which are as a statement wrote them: quoted, or to be put into small letters.
+    /// Tests whether it has one of these names, which are as a statement wrote them: quoted, or to be put into small letters.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         names.iter().any(|name| name == self.name() || name.to_lowercase() == self.name())
     }
 
-    /// Tells whether it is one of what the comment lists, and not another by the same name.
+    /// Tests whether it is one of what the comment lists, and not another by the same name.
     fn is_listed(&self, listed: &Listed) -> bool {
         listed.iter().any(|(name, oid)| {
             let is_alike = name == self.name() || name.to_lowercase() == self.name();

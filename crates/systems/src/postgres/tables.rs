@@ -34,9 +34,9 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
     owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
 
-/// Recreates the schema and its tables. It must be étalon's, nobody's, or given up.
+/// Recreates the schema and its tables. It must be étalon's, absent, or given up.
 ///
-/// One transaction: rows can be written frozen, since nobody sees the tables yet, so no run pays for hint bits or
+/// One transaction: rows can be written frozen, since no one sees the tables yet, so no run pays for hint bits or
 /// anti-wraparound vacuum; and a failure changes nothing.
 pub(super) fn load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);

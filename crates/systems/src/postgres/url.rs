@@ -350,7 +350,7 @@ impl Address {
         }
     }
 
-    /// Environment of PostgreSQL's own programs, beside host, port, role and password, to connect like étalon.
+    /// Environment of PostgreSQL's own programs, besides host, port, role and password, to connect like étalon.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = self.tls.variables()?;
         variables.extend(self.hostaddr.map(|address| ("PGHOSTADDR", address.to_string())));

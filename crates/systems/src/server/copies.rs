@@ -20,7 +20,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     type Endpoint;
     type Session;
 
-    /// Ways to bring tables back, beside those of every server.
+    /// Ways to bring tables back, besides those of every server.
     const OFFERS: &'static [Reset];
     /// Why there are no others.
     const NO_OTHERS: &'static str = "étalon copies the data only of a server that it has started itself";
@@ -31,7 +31,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// the plan asks for no copies, or others make the tables.
     ///
     /// # Errors
-    /// Another étalon is there, somebody else's things are in the way, or the login may not make the place.
+    /// Another étalon is there, things of others are in the way, or the login may not make the place.
     fn open(
         endpoint: &Self::Endpoint,
         session: &mut Self::Session,
@@ -51,7 +51,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// [`FailureKind::Missing`](load::error::FailureKind::Missing): the copy is gone.
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure>;
 
-    /// What they weigh by now, of copies that had so many bytes when they were kept; 0 where the server does not tell.
+    /// What they weigh by now, of copies that had so many bytes when they were kept; 0 where the server does not report it.
     fn weigh(&self, kept_bytes: u64) -> u64 {
         kept_bytes
     }

@@ -45,7 +45,7 @@ impl CountsQuery {
         StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
     }
 
-    /// `None` if the answer lacks them.
+    /// `None` if the answer does not have them.
     fn read(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
         let row = results.last().filter(|row| row.rows == 1)?;
         let session = row.values.first()?.as_int()?;

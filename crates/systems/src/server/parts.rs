@@ -1,6 +1,6 @@
 //! Loads a large data set in parts, by several connections. Each part is one transaction, which notes the part in a table
-//! beside étalon's own: an étalon that is started after one that was killed, or after a server that went away, loads what is
-//! missing. Keys and indexes follow, then each table is held against what was sent to it, and the notes are removed.
+//! besides étalon's own: an étalon that is started after one that was killed, or after a server that went away, loads what is
+//! missing. Keys and indexes follow, then each table is checked against what was sent to it, and the notes are removed.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -65,7 +65,7 @@ pub(crate) trait LoadsParts: Server {
 /// Makes and loads the tables, or goes on where an étalon ended that was killed.
 ///
 /// # Errors
-/// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made anew next
+/// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made again next
 /// time.
 pub(crate) fn load<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> Result<(), Failure> {
     let parts = data.parts();
@@ -84,7 +84,7 @@ pub(crate) fn load<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> R
     system.ask(|client| S::end(client, data))
 }
 
-/// Makes everything anew, unless what is there may be gone on with. Returns what was noted.
+/// Makes everything again, unless what is there may be gone on with. Returns what was noted.
 fn begin<S: LoadsParts>(
     system: &ServerSystem<S>,
     client: &mut ClientOf<S>,
@@ -143,7 +143,7 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
     Ok(is_ours.then_some(noted))
 }
 
-/// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows tells: a later étalon
+/// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows shows: a later étalon
 /// may have other rules.
 fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
     const SAMPLE: u64 = 50;

@@ -222,7 +222,7 @@ pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
     Some(number.trim_end_matches('.').to_owned())
 }
 
-/// Retries on another port if somebody takes the free one first.
+/// Retries on another port if another process takes the free one first.
 pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
     let mut attempt = 1;
     loop {

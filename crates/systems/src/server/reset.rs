@@ -122,7 +122,7 @@ impl<S: Server> ServerSystem<S> {
     fn copy_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
         let mut all = lock(&self.loaded.kept);
         let known = all.get(&data.name).copied();
-        // A server that did not start on its copy tells nothing.
+        // A server that did not start on its copy cannot be asked.
         if known.is_some() && S::is_untouched(self, data).unwrap_or(false) {
             return Ok(());
         }

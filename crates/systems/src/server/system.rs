@@ -127,7 +127,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Tells whether there is something that an étalon has left or still uses.
+    /// Tests whether there is something that an étalon has left or still uses.
     fn has_remnant(_client: &mut ClientOf<Self>) -> Result<bool, Failure> {
         Ok(false)
     }
@@ -201,7 +201,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Adds what the server tells of a failure.
+    /// Adds what the server reports of a failure.
     fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
     }
@@ -374,7 +374,7 @@ impl<S: Server> ServerSystem<S> {
         self.control.ask(question).map_err(|failure| self.explain(failure))
     }
 
-    /// Adds what the server, or a private server's log, tells.
+    /// Adds what the server, or a private server's log, reports.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let failure = S::explain(self, failure);
         match self.private() {

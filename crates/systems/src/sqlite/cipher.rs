@@ -19,7 +19,7 @@ const PLAIN_HEAD_BYTES: u32 = 80;
 /// Default of SQLCipher and SQLite.
 const PAGE_BYTES: i64 = 4096;
 
-/// Smallest page size that leaves SQLite enough beside SQLCipher's 16 bytes of IV and 64 of HMAC.
+/// Smallest page size that leaves SQLite enough next to SQLCipher's 16 bytes of IV and 64 of HMAC.
 const LEAST_PAGE_BYTES: i64 = 1024;
 
 /// Held while the process's defaults are changed.

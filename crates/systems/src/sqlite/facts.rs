@@ -101,7 +101,7 @@ fn compile_options(connection: &Connection) -> String {
     options.map(|options| options.join(" ")).unwrap_or_default()
 }
 
-/// What a commit of this connection promises by its pragmas; `None`: it does not tell.
+/// What a commit of this connection promises by its pragmas; `None`: they do not show it.
 pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),

@@ -60,7 +60,7 @@ fn and(sum: Result<SessionCounts, &'static str>, statement: &Statement<'_>) -> R
     Ok(sum?.plus(runs(statement)?))
 }
 
-/// `None`: one of the connections does not tell.
+/// `None`: one of the connections does not show it.
 fn weakest(connections: &[Connection]) -> Option<DurabilityTier> {
     let promises: Option<Vec<DurabilityTier>> = connections.iter().map(facts::promise).collect();
     promises?.into_iter().min()

@@ -60,7 +60,7 @@ fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(strangers.map(|(kind, name)| format!("{kind} {name}")).collect())
 }
 
-/// Tells whether a name is another one with something behind it.
+/// Tests whether a name is another one with something behind it.
 fn is_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'))
 }

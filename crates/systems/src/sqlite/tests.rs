@@ -106,7 +106,7 @@ fn durability_is_read_back_from_the_pragmas() {
     let mut seen = std::collections::BTreeSet::new();
     let rules = durability::TABLE.iter().filter(|rule| rule.when.iter().all(|(name, _)| *name != "system"));
     let all = rules.flat_map(|rule| combinations(rule).into_iter().map(move |settings| (rule, settings)));
-    // The last row is for modes that this SQLite lacks.
+    // The last row is for modes that this SQLite does not have.
     for (number, (rule, mut settings)) in all.filter(|(rule, _)| !rule.when.is_empty()).enumerate() {
         if settings.get("locking_mode").is_some_and(|mode| *mode != "exclusive") {
             settings.insert("locking_mode", "normal");
@@ -176,7 +176,7 @@ fn a_file_of_someone_else_is_refused_and_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// Somebody may have made it to hold the name, or its rights.
+/// Others may have made it to hold the name, or its rights.
 #[test]
 fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
     let folder = folder();
@@ -190,7 +190,7 @@ fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
     }
 }
 
-/// An étalon that is killed before it has marked its new file leaves its claim on it, beside which somebody else's may stand.
+/// An étalon that is killed before it has marked its new file leaves its claim on it, next to which a file of others may be.
 #[test]
 fn an_empty_file_of_a_killed_étalon_is_made_anew_and_no_other() {
     let folder = folder();
@@ -244,7 +244,7 @@ fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         assert!(failure.cause.contains(suffix), "{failure}");
         assert_eq!(fs::read_to_string(&beside).unwrap(), "precious");
-        // Beside étalon's copy, too.
+        // Next to étalon's copy, too.
         let pristine = companion(&path, ".pristine");
         fs::remove_file(&beside).unwrap();
         fs::write(companion(&pristine, suffix), "precious").unwrap();
@@ -266,7 +266,7 @@ fn a_new_database_is_marked_without_a_journal() {
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
 
-/// What was there before stays, and so does what somebody put in one meanwhile.
+/// What was there before stays, and so does what others put in one meanwhile.
 #[test]
 fn folders_that_were_made_are_removed_and_no_others() {
     let folder = folder();
@@ -323,7 +323,7 @@ fn a_database_that_another_étalon_has_is_refused_with_its_name() {
         request.tables = tables;
         let failure = Sqlite::Plain.open(&request).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        // Windows lets nobody read a locked file.
+        // Windows lets no one read a locked file.
         let name = if std::env::consts::FAMILY == "unix" { "process 7 (`etalon run other.toml`)" } else { "" };
         assert!(failure.cause.contains(name) && failure.hint.is_some(), "{failure}");
     }

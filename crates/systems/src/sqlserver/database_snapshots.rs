@@ -37,7 +37,7 @@ const WITHOUT: [&str; 5] = [facts::AZURE, "6", "8", "11", "12"];
 const NO_SUCH_VIEW: i32 = 208;
 /// "Only the owner of database … can create a database snapshot on it."
 const NOT_THE_OWNER: i32 = 1817;
-/// Somebody is in the database, or in the way of one who would have it alone.
+/// A session of others is in the database, or in the way of one that would have it alone.
 const IN_USE: [i32; 6] = [924, 3101, 3702, 5061, 5064, 5070];
 
 pub(crate) struct SnapshotCopies {
@@ -230,7 +230,7 @@ impl SnapshotCopies {
         reverted.and(shared).map_err(|error| explain(&tried, &error))
     }
 
-    /// A revert makes the log anew, of half a megabyte: a run would wait for it to grow. That it keeps options is documented,
+    /// A revert makes the log again, of half a megabyte: a run would wait for it to grow. That it keeps options is documented,
     /// and setting them again costs nothing.
     fn set_up(&self, client: &mut Client) -> Result<(), AskError> {
         for option in &self.session.database {
@@ -307,7 +307,7 @@ fn files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
     Ok(files.collect())
 }
 
-/// Its files are beside those of the data.
+/// Its files are next to those of the data.
 fn create(name: &str, data: &[File]) -> String {
     let files = data.iter().map(|file| {
         let folder = file.path.rfind(['/', '\\']).map_or("", |end| &file.path[..=end]);

@@ -33,7 +33,7 @@ fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
     Ok(Some(client.one(&sql)?).filter(|subject| !subject.is_empty()))
 }
 
-/// Makes the certificate, and a master key if there is none, with a random password that nobody keeps: the server
+/// Makes the certificate, and a master key if there is none, with a random password that is not kept: the server
 /// opens the key by its own.
 ///
 /// # Errors

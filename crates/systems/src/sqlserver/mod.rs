@@ -169,7 +169,7 @@ impl Server for SqlServer {
         dialogue::refuse_pipeline("SQL Server", program)
     }
 
-    /// Sessions do not tell their counts.
+    /// Sessions do not report their counts.
     fn statements(
         system: &SqlServerSystem,
         program: &Program,

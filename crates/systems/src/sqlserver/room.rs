@@ -60,7 +60,7 @@ impl Thing {
         self.schema.eq_ignore_ascii_case(OWN_SCHEMA) && names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
     }
 
-    /// Tells whether `DROP` with schema and name removes it.
+    /// Tests whether `DROP` with schema and name removes it.
     fn is_droppable(&self) -> bool {
         !self.schema.is_empty() && !matches!(self.kind, "QUEUE" | "EXTERNAL TABLE" | "PLAN GUIDE" | "OBJECT")
     }
@@ -171,7 +171,7 @@ impl Room {
         Ok(Room { dependents: dependents.collect(), own, others })
     }
 
-    /// Tells whether nothing of others lies there.
+    /// Tests whether nothing of others lies there.
     pub(super) fn is_alone(&self) -> bool {
         self.others.is_empty() && self.dependents.is_empty()
     }

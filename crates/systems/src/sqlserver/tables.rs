@@ -130,7 +130,7 @@ pub(super) fn ensure(system: &SqlServerSystem, client: &mut Client) -> Result<()
     made.map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
 }
 
-/// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
+/// Recreates the database and its tables. It must be étalon's, absent, or given up.
 pub(super) fn load(system: &SqlServerSystem, client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let owner = refuse_foreign(client, system.consent)?;
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);

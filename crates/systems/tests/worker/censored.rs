@@ -128,7 +128,7 @@ fn what_was_skipped_is_slower_than_all_that_was_not() {
 
 #[test]
 fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
-    // One connection, 10 ms each, 25 ms of patience: nearly all of a hundred clients give up.
+    // One connection, 10 ms each, a timeout of 25 ms: nearly all of a hundred clients give up.
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: Some(25 * MS) });
     let traffic = NetworkTraffic { pool, ..NetworkTraffic::default() };
     let load = Load { clients: 100, traffic, length: RunLength::Time(10 * S), ..Load::default() };
@@ -244,7 +244,7 @@ fn limits_count_what_did_not_succeed_as_quantiles_do() {
         assert_eq!(value(&one, "over_5s"), value(&one, "errors"), "{errors}");
     }
     assert!(value(&failing(0.03), "over_100ms") > 0.0);
-    // Skipped and failed ones are late; those not begun are as late as they had waited.
+    // Skipped and failed ones are late; those not started are as late as they had waited.
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
     let traffic = NetworkTraffic { latency_limit_ns: Some(50 * MS), limits_ns: vec![S], ..NetworkTraffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };

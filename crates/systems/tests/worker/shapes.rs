@@ -127,7 +127,7 @@ fn a_pool_as_large_as_its_clients_waits_for_nobody() {
 
 #[test]
 fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
-    // 25 ms of patience, 10 ms each: two of five clients are served before the others give up.
+    // A timeout of 25 ms, 10 ms each: two of five clients are served before the others give up.
     let traffic = NetworkTraffic { pool: pool(1, Some(25)), ..NetworkTraffic::default() };
     let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
@@ -221,7 +221,7 @@ fn a_stall_is_charged_to_everything_that_it_delayed_and_shows_as_backlog() {
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..steady(100.0) };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), ..Load::default() };
     let (counts, intervals) = simulate(model, "SELECT 1;", &load);
-    // 200 instants in the stall: ten clients took one each, the rest found nobody free.
+    // 200 instants in the stall: ten clients took one each, the rest found no one free.
     assert!((188..=190).contains(&counts.backlog_max), "{}", counts.backlog_max);
     let worst = |number: u32| intervals.iter().filter(|i| i.number == number).map(|i| i.backlog).max().unwrap();
     assert_eq!((worst(2), worst(6)), (0, counts.backlog_max));

@@ -1,5 +1,5 @@
 //! Order entry's transactions as procedures, in words that MySQL and MariaDB have in common: there is no `RETURNING`, and a
-//! variable keeps its value where a query finds no row. An error ends the transaction before it is told, since the client sees
+//! variable keeps its value where a query finds no row. An error ends the transaction before it is reported, since the client sees
 //! no transaction of a call that has failed.
 
 use families::order_entry::OrderEntryDialect;

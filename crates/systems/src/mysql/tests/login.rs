@@ -111,7 +111,7 @@ fn logins_that_fail(server: &MySqlSystem, refused: Refused<'_>) {
         hint.contains("password in the URL was refused") && hint.contains("MYSQL_PWD") && hint.contains("~/.my.cnf")
     );
     refused(refusal(&server.url("nobody_known", PASSWORD, "shop"), &[]), FailureKind::Login);
-    // An account without privileges is not told whether a database exists.
+    // An account without privileges gets no answer whether a database exists.
     let failure = refused(refusal(&server.url("shopper", PASSWORD, "shoppe"), &[]), FailureKind::Permission);
     assert!(failure.hint.unwrap().contains("shoppe"));
     // No TCP account without password.

@@ -25,7 +25,7 @@ const NO_DATA: &str = "étalon's statements have no data for COPY";
 /// What the protocol keeps of a session.
 pub(crate) struct PostgresProtocol {
     session: Session,
-    /// The process number that the login told; `None`: it is the pooler's.
+    /// The process number that the login reported; `None`: it is the pooler's.
     number: Option<u32>,
     scanner: Scanner,
     /// The status that the server last reported.
@@ -139,17 +139,17 @@ impl WireProtocol for PostgresProtocol {
 }
 
 impl Client {
-    /// Tells whether the session that answers is the one that the login was told of.
+    /// Tests whether the session that answers is the one that the login reported.
     pub(crate) fn answers_as_logged_in(&mut self) -> Result<bool, AskError> {
         Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
     }
 
-    /// The number of the session's process, as the login told it.
+    /// The number of the session's process, as the login reported it.
     pub(crate) fn process_id(&self) -> u32 {
         self.protocol.session.process_id
     }
 
-    /// Its login was a pooler's, and told no number of the server's session.
+    /// Its login was a pooler's, and reported no number of the server's session.
     pub(crate) fn forget_number(&mut self) {
         self.protocol.number = None;
     }
@@ -160,7 +160,7 @@ impl Client {
         self.protocol.opening = Some(Opening::default());
     }
 
-    /// Tells whether settings last for a transaction only.
+    /// Tests whether settings last for a transaction only.
     pub(crate) fn shares_session(&self) -> bool {
         self.protocol.opening.is_some()
     }

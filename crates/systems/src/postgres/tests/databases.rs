@@ -1,4 +1,4 @@
-//! Étalon's tables in databases of their own, on a server that somebody else has started.
+//! Étalon's tables in databases of their own, on a server of others.
 
 use std::time::{Duration, Instant};
 

@@ -66,7 +66,7 @@ fn op() -> StatementOp {
     StatementOp { text: "SELECT 1".to_owned(), ..StatementOp::default() }
 }
 
-/// Asks all, and waits for so many answers.
+/// Asks all, and waits for as many answers.
 fn ask(lane: &mut NativeLane, clients: &[usize], answers: usize) -> Vec<Completion> {
     for client in clients {
         assert!(matches!(lane.submit(*client, &op()), Submitted::Queued));
@@ -158,7 +158,7 @@ fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
     }
 }
 
-/// Endless rows fill no memory and block nobody; a bounded wait ends in time.
+/// Endless rows fill no memory and block no one; a bounded wait ends in time.
 #[test]
 fn rows_without_an_end_are_survived() {
     for way in WAYS {

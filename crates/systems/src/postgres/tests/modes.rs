@@ -127,7 +127,7 @@ fn tables_of_others_are_left_alone(server: &PostgresSystem) {
     let system: PostgresSystem = testing::made_for(server.endpoint.clone(), None, Tables::None);
     run(&system, &task, Length::Transactions(25)).unwrap();
     assert_eq!(system.scalar("SELECT n FROM mine").unwrap(), 50);
-    // Built-in scripts run on foreign pgbench tables, whatever they held.
+    // Built-in scripts run on foreign pgbench tables, whatever was in them.
     server.run(
         "CREATE TABLE public.pgbench_accounts AS SELECT g AS aid, 1 AS bid, 7 AS abalance FROM generate_series(1, 1000) g",
     );

@@ -326,7 +326,7 @@ fn promises_are_read_back_from_the_server() {
     assert!(
         some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
     );
-    // The facts of a private server, which is started anew, leave out what tells it from another one.
+    // The facts of a private server, which is started again, leave out what distinguishes it from another one.
     let read = || facts::read(&mut on_theirs.client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
     let mut before = read();
     for change in

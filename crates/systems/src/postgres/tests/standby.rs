@@ -10,7 +10,7 @@ use host::process::StopSignal;
 use super::*;
 use crate::server::private::give;
 
-/// Restarts a private server as a standby of nothing: as one whose primary is gone, or that was told to take its place.
+/// Restarts a private server as a standby of nothing: as one whose primary is gone, or that was asked to take its place.
 fn demote(server: &PostgresSystem) {
     server.control.close();
     let mut private = server.private().unwrap();

@@ -26,14 +26,14 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     assert_eq!(tier_of(&system, UPDATE, 1), None);
     assert_eq!(tier_of(&system, "SELECT 1;\n", 4), None);
     let delayed = Some(DurabilityTier::Delayed);
-    // For each transaction alone: no session tells.
+    // For each transaction alone: no session shows it.
     let local = format!("BEGIN;\nSET LOCAL synchronous_commit = off;\n{UPDATE}COMMIT;\n");
     let function = format!("BEGIN;\nSELECT set_config('synchronous_commit', 'off', true);\n{UPDATE}COMMIT;\n");
     let back = format!("SET synchronous_commit = off;\n{UPDATE}SET synchronous_commit = on;\n");
     for script in [&local, &function, &back] {
         assert_eq!(tier_of(&system, script, 1), delayed, "{script}");
     }
-    // For the session: without a write, no sync tells.
+    // For the session: without a write, no sync shows it.
     assert_eq!(tier_of(&system, "SET synchronous_commit = off;\nSELECT 1;\n", 4), delayed);
     system.run("CREATE FUNCTION etalon.hurry() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM set_config(''synchronous_commit'', ''off'', true); RETURN NEW; END'");
     system.run(

@@ -70,7 +70,7 @@ impl<E: ServerError> fmt::Display for AskError<E> {
 }
 
 impl<E: ServerError> AskError<E> {
-    /// Tells a refusal of the server, after which the session goes on, from a lost session.
+    /// Distinguishes a refusal of the server, after which the session goes on, from a lost session.
     pub(crate) fn refusal(done: Result<(), AskError<E>>) -> Result<Option<AskError<E>>, AskError<E>> {
         match done {
             Ok(()) => Ok(None),

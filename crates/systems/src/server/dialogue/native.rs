@@ -17,7 +17,7 @@ use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowC
 const CLOSING_TIMEOUT_NS: u64 = 5_000_000_000;
 /// How long answers are waited for after an interrupt.
 const LAST_TIMEOUT_NS: u64 = 300_000_000;
-/// Beside the lane's own: sockets being closed during reconnects, and the connector's.
+/// Besides the lane's own: sockets being closed during reconnects, and the connector's.
 const SPARE_SOCKETS: usize = 9;
 
 pub struct NativeLane<C> {

@@ -31,7 +31,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Decrypts a few records from the front of `sealed`, so that large answers are not held as a whole.
+    /// Decrypts a few records from the front of `sealed`, so that large answers are not kept as a whole.
     pub(crate) fn open(&mut self, sealed: &mut &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         self.0.read_tls(sealed)?;
         let state = self.0.process_new_packets().map_err(|error| broken(&error))?;

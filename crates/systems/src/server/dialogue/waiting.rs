@@ -59,7 +59,7 @@ struct Shared {
     notices: Notices,
     /// What étalon made is being removed, which an interrupt does not end while the server works.
     is_cleaning_up: AtomicBool,
-    /// Notices that were told.
+    /// Notices that were reported.
     told: Mutex<BTreeSet<String>>,
     /// Sessions that were left with an operation under way.
     left: Mutex<Vec<u32>>,
@@ -100,7 +100,7 @@ impl Waiting {
         self.shared.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Tells whether a connection may still be waited for.
+    /// Tests whether a connection may still be waited for.
     pub(crate) fn go_on(&self) -> bool {
         let is_over = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         !is_over && (!self.is_interrupted() || self.is_cleaning_up())
@@ -129,7 +129,7 @@ impl Waiting {
         }
     }
 
-    /// Tells whether another session may look at those that heed this.
+    /// Tests whether another session may look at those that heed this.
     pub(crate) fn has_asides(&self) -> bool {
         self.deadline.is_none()
     }
@@ -143,7 +143,7 @@ impl Waiting {
         std::mem::take(&mut *self.shared.left.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells of each once, whichever of many sessions it is about.
+    /// Reports each once, whichever of many sessions it is about.
     fn tell(&self, notice: Notice<'_>) {
         let mut told = self.shared.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(notice.text().to_owned()) {
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// The notices that were told.
+    /// The notices that were reported.
     type Told = Arc<Mutex<Vec<String>>>;
 
     fn vigil(is_work: bool) -> (Vigil, Told, Arc<Mutex<u32>>) {

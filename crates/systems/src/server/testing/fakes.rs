@@ -24,7 +24,7 @@ pub(crate) fn listen(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
     port
 }
 
-/// How an engine tells listeners apart.
+/// How an engine distinguishes listeners.
 pub(crate) struct Told {
     /// Makes a URL of port and query.
     pub(crate) url: fn(u16, &str) -> String,

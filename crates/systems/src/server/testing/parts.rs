@@ -20,7 +20,7 @@ use load::error::FailureKind;
 
 /// The row of accounts with which something happens, in the fourth of six parts; none of the sampled ones.
 const FATEFUL: u64 = 60_001;
-/// Rows that are drawn to tell a data set from others.
+/// Rows that are drawn to distinguish a data set from others.
 const SAMPLED: u64 = 200;
 
 /// pgbench's tables with one index more and a statement afterwards.
@@ -35,7 +35,7 @@ fn large() -> Dataset {
     tables("in parts", 80 << 20)
 }
 
-/// `then` is told of each row of accounts that is drawn.
+/// `then` is called for each row of accounts that is drawn.
 fn with(data: Dataset, then: impl Fn(u64) + Send + Sync + 'static) -> Dataset {
     let mut data = data;
     let rule = Arc::clone(&data.tables[2].row);
@@ -68,7 +68,7 @@ fn is_whole<S: Server>(system: &ServerSystem<S>) {
 
 /// Stops a load in its third part of accounts, and returns how many of them are there.
 fn break_off<S: Server>(system: &ServerSystem<S>) -> u64 {
-    // What was not written to is not made anew within a round.
+    // What was not written to is not made again within a round.
     system.server.begin_round();
     let interrupt = Arc::clone(&system.interrupt);
     let breaking = with(large(), move |index| {
@@ -116,7 +116,7 @@ fn loads_what_is_missing<S: Server>(system: &ServerSystem<S>) {
     is_whole(system);
     let drawn = drawn.load(Ordering::Relaxed);
     assert!((100_000 - there..=100_000 - there + SAMPLED).contains(&drawn), "{there} were there, {drawn} were loaded");
-    // A whole load is no half one: the next is made anew.
+    // A whole load is no half one: the next is made again.
     system.run("UPDATE pgbench_accounts SET abalance = 1 WHERE aid = 1");
     let (data, drawn) = counted();
     system.prepare(&data).unwrap();

@@ -23,7 +23,7 @@ pub(crate) enum Roots {
     System,
     /// A PEM file: authorities, and self-signed server certificates.
     File(PathBuf),
-    /// This certificate alone, whoever signed it, whomever it names.
+    /// This certificate alone, whichever authority signed it and whichever host it names.
     Exactly(PathBuf),
 }
 

@@ -186,7 +186,7 @@ impl Made {
     }
 }
 
-/// Signed by an authority left beside it as `clients.crt`.
+/// Signed by an authority left next to it as `clients.crt`.
 pub(crate) fn make_client(folder: &Path, common_name: &str) {
     let authority = authority("the clients' authority");
     let mut params = CertificateParams::new(Vec::new()).unwrap();

@@ -461,7 +461,7 @@ impl Backups for SqlServerBackups<'_> {
     }
 }
 
-/// Beside NULL, the algorithm of unencrypted backups.
+/// Besides NULL, the algorithm of unencrypted backups.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
@@ -557,7 +557,7 @@ fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Other, tried, "it is still there").hint("remove it by hand, at the server"))
 }
 
-/// Beside the original.
+/// A database next to the original.
 struct RestoredCopy {
     endpoint: Endpoint,
     server_cpu: Result<f64, String>,

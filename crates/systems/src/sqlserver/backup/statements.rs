@@ -54,7 +54,7 @@ fn disks(files: &[String]) -> String {
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }
 }
 
-/// Fails if the release lacks the codec or option.
+/// Fails if the release does not have the codec or option.
 pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     let mut options = vec![
         "INIT".to_owned(),

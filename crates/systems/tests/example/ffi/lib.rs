@@ -158,7 +158,7 @@ impl Statement {
 
     /// Makes it ready for its next execution.
     pub fn reset(&mut self) {
-        // SAFETY: the statement is there. The code is that of the last step, which was told then.
+        // SAFETY: the statement is there. The code is that of the last step, which was reported then.
         unsafe { c::sqlite3_reset(self.statement.as_ptr()) };
     }
 
