@@ -202,7 +202,7 @@ impl EmbeddedFile {
         let kept = self.refuse_others();
         let gone = if kept.is_ok() { &[&self.path, &self.pristine][..] } else { &[&self.pristine] };
         for path in gone {
-            if let Some(marker) = self.marker_beside(path) {
+            if let Some(marker) = self.marker_next_to(path) {
                 remove_files([marker])?;
             }
             self.remove(path)?;
@@ -295,7 +295,7 @@ impl EmbeddedFile {
         if self.tables == Tables::Own {
             // Another étalon may have ended, and others have come, before the claim was had.
             self.refuse_foreign(left_empty)?;
-            for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
+            for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_next_to(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
                 put(&marker, MARKER.as_bytes(), Replacing::Own(&|there| there.starts_with(MARKER.as_bytes())))
                     .map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
@@ -304,7 +304,7 @@ impl EmbeddedFile {
         Ok(())
     }
 
-    fn marker_beside(&self, path: &Path) -> Option<PathBuf> {
+    fn marker_next_to(&self, path: &Path) -> Option<PathBuf> {
         matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, MARKER_SUFFIX))
     }
 

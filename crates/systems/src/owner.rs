@@ -12,13 +12,13 @@ pub(crate) const MARKER_TABLE: &str = "etalon_marker";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableOwner {
     /// It does not exist.
-    Nobody,
+    Absent,
     Given,
     Etalon,
     /// Filled by étalon, made by others.
     Guest,
     /// No marker.
-    SomebodyElse,
+    Others,
 }
 
 impl TableOwner {
@@ -26,13 +26,13 @@ impl TableOwner {
         match said.starts_with(MARKER) {
             true if said.ends_with(GIVEN) => TableOwner::Guest,
             true => TableOwner::Etalon,
-            false => TableOwner::SomebodyElse,
+            false => TableOwner::Others,
         }
     }
 
     /// Refuses a foreign one unless the user agreed. `what` is its name, `hint` says how to spare it.
     pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
-        if self == TableOwner::SomebodyElse && consent == Consent::OwnOnly {
+        if self == TableOwner::Others && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";
             return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).hint(hint));
         }

@@ -213,7 +213,7 @@ impl Server for MySqlServer {
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
-            counters::refuse_unfit(client, endpoint, owner != TableOwner::Nobody)?;
+            counters::refuse_unfit(client, endpoint, owner != TableOwner::Absent)?;
         }
         let product = Product::from_flavor(client.protocol.session.flavor);
         let packet_bytes = client.one("SELECT @@SESSION.max_allowed_packet");

@@ -135,7 +135,7 @@ impl Recipe for MySqlRecipe {
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
         if keys::are_wanted(settings) {
-            keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
+            keys::make(&folders.next_to_socket(KEYS), user.as_ref())?;
         }
         let mut private = Private::in_folders(programs, settings, folders, user);
         private.recipe.password = permits.are_bounded().then(random_password);
@@ -201,7 +201,7 @@ impl Private {
         twin.recipe.password = self.recipe.password.clone();
         if keys::are_wanted(&self.recipe.settings) {
             let (own, twins) = (self.running.folders()?, twin.running.folders()?);
-            keys::copy(&own.beside_socket(KEYS), &twins.beside_socket(KEYS), twin.user())?;
+            keys::copy(&own.next_to_socket(KEYS), &twins.next_to_socket(KEYS), twin.user())?;
         }
         Ok(twin)
     }
@@ -258,7 +258,7 @@ impl Private {
     }
 
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
-        let place = Place::Socket(self.running.folders()?.beside_socket(SOCKET_NAME));
+        let place = Place::Socket(self.running.folders()?.next_to_socket(SOCKET_NAME));
         self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
         let Some(password) = self.recipe.password.clone() else {
             let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
@@ -302,7 +302,7 @@ impl Private {
              CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}';\n{grants}"
         );
         let tried = "write the private server's first password";
-        let file = self.running.folders()?.beside_socket(FIRST_WORDS);
+        let file = self.running.folders()?.next_to_socket(FIRST_WORDS);
         fs::write(&file, text).map_err(|error| failed(tried, error))?;
         give(&file, self.user()).map_err(|error| failed(tried, error))?;
         Ok(file)
@@ -316,7 +316,7 @@ impl Private {
         args.extend([
             path_option("datadir", &folders.data()),
             path_option("tmpdir", &folders.file(TEMPORARY)),
-            path_option("socket", &folders.beside_socket(SOCKET_NAME)),
+            path_option("socket", &folders.next_to_socket(SOCKET_NAME)),
             path_option("pid-file", &folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ]);
@@ -336,7 +336,7 @@ impl Private {
         }
         args.extend(self.recipe.programs.base.iter().map(|base| path_option("basedir", base)));
         if keys::are_wanted(&self.recipe.settings) {
-            args.push(path_option(keys::SETTING, &folders.beside_socket(KEYS)));
+            args.push(path_option(keys::SETTING, &folders.next_to_socket(KEYS)));
         }
         let spec =
             folders.program(&self.recipe.programs.server, folders.log()).args(args).args(own).end_signal(HABITS.end);

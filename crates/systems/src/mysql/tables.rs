@@ -26,14 +26,14 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let tried = format!("look for the database `{SCHEMA}`");
     let there = format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'");
     if client.one(&there).map_err(failing_to(&tried))? == "0" {
-        return Ok(TableOwner::Nobody);
+        return Ok(TableOwner::Absent);
     }
     let marker = format!(
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
          '{MARKER_TABLE}'"
     );
     let owner = TableOwner::of_marker(&client.one(&marker).map_err(failing_to(&tried))?);
-    if owner != TableOwner::SomebodyElse {
+    if owner != TableOwner::Others {
         return Ok(owner);
     }
     let things = format!(
@@ -41,11 +41,7 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
          (SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = '{SCHEMA}') + \
          (SELECT COUNT(*) FROM information_schema.events WHERE event_schema = '{SCHEMA}')"
     );
-    Ok(if client.one(&things).map_err(failing_to(&tried))? == "0" {
-        TableOwner::Given
-    } else {
-        TableOwner::SomebodyElse
-    })
+    Ok(if client.one(&things).map_err(failing_to(&tried))? == "0" { TableOwner::Given } else { TableOwner::Others })
 }
 
 /// Unless the user agreed.
@@ -122,8 +118,8 @@ fn make_room(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reac
     let mut names = data.names(&MySqlDialect);
     names.extend(NOTES.rsplit('.').next().map(str::to_owned));
     match owner {
-        TableOwner::Nobody => make_database(client)?,
-        TableOwner::SomebodyElse => {
+        TableOwner::Absent => make_database(client)?,
+        TableOwner::Others => {
             client.execute(&format!("DROP DATABASE {SCHEMA}"))?;
             make_database(client)?;
         }

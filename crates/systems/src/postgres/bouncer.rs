@@ -116,7 +116,7 @@ impl Bouncer {
         let place = place.to_string_lossy();
         let endpoint = Endpoint::new(Address::plain(&place, port, role, &server.database, password))?;
         // In the one folder that only the server's user may enter.
-        let (config, users) = (folders.beside_socket("pooler.ini"), folders.beside_socket("pooler-users.txt"));
+        let (config, users) = (folders.next_to_socket("pooler.ini"), folders.next_to_socket("pooler-users.txt"));
         let listens = match password {
             None => format!("listen_addr =\nunix_socket_dir = {place}\nauth_type = trust"),
             Some(_) => format!("listen_addr = {place}\nunix_socket_dir =\nauth_type = scram-sha-256"),

@@ -69,7 +69,7 @@ enum Owner {
     Process,
     /// An étalon that has ended.
     Remnant,
-    SomebodyElse,
+    Others,
 }
 
 /// A session with the claims on the URL's database and on étalon's.
@@ -223,7 +223,7 @@ impl Copies for Databases {
                     Owner::System => true,
                     // The systems of a process share it.
                     Owner::Process => one.name == OWN,
-                    Owner::Remnant | Owner::SomebodyElse => false,
+                    Owner::Remnant | Owner::Others => false,
                 })
                 .map(|one| {
                     refuse_strangers(&self.strangers(one)?, format!("drop the database `{}`", one.name))?;
@@ -246,11 +246,11 @@ impl Databases {
     fn tidy_up(&self, client: &mut Client) -> Result<(), Failure> {
         let found = self.found(client)?;
         let own = found.iter().find(|one| one.name == OWN);
-        if own.is_some_and(|one| one.owner == Owner::SomebodyElse) {
+        if own.is_some_and(|one| one.owner == Owner::Others) {
             let hint = format!(
                 "rename it (`ALTER DATABASE {OWN} RENAME TO …`), write `reset = \"rebuild\"`, or drop it with --yes"
             );
-            TableOwner::SomebodyElse.unless_foreign(self.consent, &format!("the database `{OWN}`"), &hint)?;
+            TableOwner::Others.unless_foreign(self.consent, &format!("the database `{OWN}`"), &hint)?;
         }
         if found.iter().any(|one| one.owner == Owner::Remnant) {
             // Of an étalon that has lost its claim, and may not have noticed yet.
@@ -258,9 +258,8 @@ impl Databases {
             Claim::check(client, &self.endpoint)?;
             claim::take_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
         }
-        for one in found
-            .iter()
-            .filter(|one| one.owner == Owner::Remnant || (one.owner == Owner::SomebodyElse && one.name == OWN))
+        for one in
+            found.iter().filter(|one| one.owner == Owner::Remnant || (one.owner == Owner::Others && one.name == OWN))
         {
             self.refuse_strangers_unless_allowed(one)?;
             self.drop(client, one)?;
@@ -293,7 +292,7 @@ impl Databases {
             () if comment.lines().next() == Some(&self.mark) => Owner::System,
             () if comment.starts_with(&mark_of_process()) => Owner::Process,
             () if comment.starts_with(MARKER) || is_unfinished => Owner::Remnant,
-            () => Owner::SomebodyElse,
+            () => Owner::Others,
         }
     }
 
@@ -301,7 +300,7 @@ impl Databases {
     fn drop_own(&self, client: &mut Client) -> Result<(), Failure> {
         let found = self.found(client)?;
         let Some(own) = found.iter().find(|one| one.name == OWN) else { return Ok(()) };
-        if own.owner == Owner::SomebodyElse {
+        if own.owner == Owner::Others {
             let cause = "somebody else has made one of that name in the meantime";
             return Err(Failure::new(FailureKind::NotOurs, format!("use the database `{OWN}`"), cause)
                 .hint(format!("rename it: `ALTER DATABASE {OWN} RENAME TO …`")));
@@ -333,7 +332,7 @@ impl Databases {
 
     fn drop(&self, client: &mut Client, database: &Found) -> Result<(), Failure> {
         let name = &database.name;
-        if database.owner != Owner::SomebodyElse {
+        if database.owner != Owner::Others {
             end_own_sessions(client, name)?;
         }
         let tried = format!("drop the database `{name}`");

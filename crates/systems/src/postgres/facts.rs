@@ -73,15 +73,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
-    for row in client.rows(DATABASE).map_err(failing_to(tried))? {
-        let [encoding, collation, character_type, locale_provider, name, size_bytes] = columns(row);
-        facts.identity("database.encoding", encoding);
-        facts.identity("database.collation", collation);
-        facts.identity("database.character_type", character_type);
-        facts.identity("database.locale_provider", locale_provider);
-        facts.passing("database.name", name);
-        facts.passing("database.size_bytes", size_bytes);
-    }
+    add_database(&mut facts, client).map_err(failing_to(tried))?;
     if durability::system_of(&version) == "windows"
         && OS != "windows"
         && is_here(client, address).map_err(failing_to(tried))?
@@ -257,6 +249,19 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
                      c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
                      tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal) AS found";
+
+fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
+    for row in client.rows(DATABASE)? {
+        let [encoding, collation, character_type, locale_provider, name, size_bytes] = columns(row);
+        facts.identity("database.encoding", encoding);
+        facts.identity("database.collation", collation);
+        facts.identity("database.character_type", character_type);
+        facts.identity("database.locale_provider", locale_provider);
+        facts.passing("database.name", name);
+        facts.passing("database.size_bytes", size_bytes);
+    }
+    Ok(())
+}
 
 fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {

@@ -390,7 +390,7 @@ fn initialise(
         .program(programs.initdb(), folders.file("initdb.log"))
         .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" }, superuser)[1..])
         .args(["-D".into(), folders.data().into_os_string()]);
-    let file = folders.beside_socket("password");
+    let file = folders.next_to_socket("password");
     if let Some(password) = password {
         fs::write(&file, password).map_err(|error| failed(tried, error))?;
         give(&file, user).map_err(|error| failed(tried, error))?;

@@ -23,7 +23,7 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure
     let rows = client.rows(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
     let comment = rows.into_iter().next().map(|row| row.into_iter().next().flatten().unwrap_or_default());
     Ok(match comment {
-        None => TableOwner::Nobody,
+        None => TableOwner::Absent,
         Some(comment) => TableOwner::of_marker(&comment),
     })
 }

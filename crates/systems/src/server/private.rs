@@ -187,12 +187,12 @@ impl Folders {
         self.scratch.path().join(name)
     }
 
-    pub(crate) fn beside_socket(&self, name: &str) -> PathBuf {
+    pub(crate) fn next_to_socket(&self, name: &str) -> PathBuf {
         self.socket().join(name)
     }
 
     fn is_too_long_for(&self, socket_name: &str) -> bool {
-        self.beside_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
+        self.next_to_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
     }
 
     pub(crate) fn log(&self) -> PathBuf {

@@ -34,13 +34,13 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
         .map_err(failing_to(&tried))?
         == "0"
     {
-        return Ok(TableOwner::Nobody);
+        return Ok(TableOwner::Absent);
     }
     let marker = format!("[{SCHEMA}].dbo.{MARKER_TABLE}");
     if client.one(&format!("SELECT OBJECT_ID(N'{marker}')")).map_err(failing_to(&tried))?.is_empty() {
         let things = format!("SELECT COUNT(*) FROM [{SCHEMA}].sys.objects WHERE is_ms_shipped = 0");
         let is_empty = client.one(&things).map_err(failing_to(&tried))? == "0";
-        return Ok(if is_empty { TableOwner::Given } else { TableOwner::SomebodyElse });
+        return Ok(if is_empty { TableOwner::Given } else { TableOwner::Others });
     }
     Ok(TableOwner::of_marker(&room::said(client).map_err(failing_to(&tried))?))
 }
@@ -59,7 +59,7 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Tabl
     let tried = "ask what the server lets étalon do";
     let using = format!("use {}", endpoint.address.shown());
     let login = client.one("SELECT SUSER_SNAME()").map_err(failing_to(tried))?;
-    if owner == TableOwner::Nobody {
+    if owner == TableOwner::Absent {
         if may_make_databases(client).map_err(failing_to(tried))? {
             return Ok(());
         }
@@ -200,8 +200,8 @@ fn make_room(
                 empty(client, room, names)?;
             }
         },
-        TableOwner::Etalon | TableOwner::SomebodyElse => make_again(client, &system.endpoint, session)?,
-        TableOwner::Nobody => make_database(client, &system.endpoint, session)?,
+        TableOwner::Etalon | TableOwner::Others => make_again(client, &system.endpoint, session)?,
+        TableOwner::Absent => make_database(client, &system.endpoint, session)?,
     }
     Ok(room::write_names(client, names)?)
 }

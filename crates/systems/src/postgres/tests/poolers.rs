@@ -85,7 +85,7 @@ impl Bouncer {
 }
 
 /// Asks through the pool while `measure` works, from several connections that come and go. Returns its answers.
-fn beside_an_application<T>(endpoint: &Endpoint, measure: impl FnOnce() -> T) -> (T, u64) {
+fn next_to_an_application<T>(endpoint: &Endpoint, measure: impl FnOnce() -> T) -> (T, u64) {
     /// Stops the application even where an assertion fails.
     struct Stop<'a>(&'a AtomicBool);
 
@@ -153,7 +153,7 @@ fn an_application_never_fails_beside_transaction_pooling() {
     let server = server_with_orders();
     let Some(bouncer) = Bouncer::start(&server, "transaction", "default_pool_size = 8") else { return };
     let endpoint = bouncer.endpoint(&server);
-    let ((), answers) = beside_an_application(&endpoint, || {
+    let ((), answers) = next_to_an_application(&endpoint, || {
         let pooled = open(&bouncer.url(&server), &[("work_mem", "5MB")], Consent::OwnOnly).unwrap();
         let facts = pooled.facts().unwrap();
         assert_eq!(facts.get("path.pooler"), Some("PgBouncer, which lends a session for each transaction"));
@@ -204,7 +204,7 @@ fn an_application_never_fails_beside_session_pooling() {
         let more = format!("default_pool_size = 12\n{reset}");
         let Some(bouncer) = Bouncer::start(&server, "session", &more) else { return };
         let endpoint = bouncer.endpoint(&server);
-        let ((), answers) = beside_an_application(&endpoint, || {
+        let ((), answers) = next_to_an_application(&endpoint, || {
             let pooled = open(&bouncer.url(&server), &[], Consent::OwnOnly).unwrap();
             assert_eq!(pooled.facts().unwrap().get("path.pooler"), Some(shown));
             let protocol = if reset.is_empty() { "prepared" } else { "simple" };

@@ -60,7 +60,7 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let cause = match fs::read_dir(folder) {
         Ok(entries) => {
             let mut files: Vec<PathBuf> =
-                entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_list).collect();
+                entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|file| is_list(file)).collect();
             files.sort();
             if !files.is_empty() {
                 return Ok(files);
@@ -73,7 +73,7 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Err(Failure::new(FailureKind::Missing, tried, cause).hint(hint))
 }
 
-fn is_list(file: &PathBuf) -> bool {
+fn is_list(file: &Path) -> bool {
     let digits = file.extension().and_then(|ending| ending.to_str()?.strip_prefix('r'));
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -39,7 +39,7 @@ pub(super) struct Verifier {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
-    Anybody,
+    Any,
     Host,
 }
 
@@ -116,7 +116,7 @@ impl Sorted {
 impl TrustedRoots {
     pub(super) fn new(wanted: &TlsWanted<'_>, provider: &Arc<CryptoProvider>) -> Result<TrustedRoots, Failure> {
         let option = wanted.root_option;
-        let names = if wanted.check == CertificateCheck::ChainAndName { Names::Host } else { Names::Anybody };
+        let names = if wanted.check == CertificateCheck::ChainAndName { Names::Host } else { Names::Any };
         let (tried, names, sorted) = match wanted.roots {
             Roots::File(file) => {
                 let tried = format!("trust the certificates in {}", file.display());
@@ -125,7 +125,7 @@ impl TrustedRoots {
             Roots::Exactly(file) => {
                 let pinned = vec![files::certificate(file)?];
                 let tried = format!("trust the certificates in {}", file.display());
-                (tried, Names::Anybody, Sorted { pinned, ..Sorted::default() })
+                (tried, Names::Any, Sorted { pinned, ..Sorted::default() })
             }
             Roots::System => {
                 let found = rustls_native_certs::load_native_certs().certs;
@@ -195,7 +195,7 @@ impl TrustedRoots {
         }
         suits_a_server(&certificate).map_err(refused)?;
         match self.names {
-            Names::Anybody => Ok(()),
+            Names::Any => Ok(()),
             Names::Host => self.names_host(der, &certificate, &between, name),
         }
     }
