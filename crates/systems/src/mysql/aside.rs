@@ -37,7 +37,7 @@ impl Aside for OtherSession {
             return Ok(ServerWait { what, is_work: false });
         };
         let [command, state] = columns(row);
-        Ok(said(&command, &state, row_lock == "1"))
+        Ok(describe_wait(&command, &state, row_lock == "1"))
     }
 
     fn end(&self, waiting: Waiting) {
@@ -54,7 +54,7 @@ fn no_answer(why: String) -> String {
 }
 
 /// <https://dev.mysql.com/doc/refman/8.4/en/general-thread-states.html>
-fn said(command: &str, state: &str, waits_for_row: bool) -> ServerWait {
+fn describe_wait(command: &str, state: &str, waits_for_row: bool) -> ServerWait {
     let what = match (command, state) {
         _ if waits_for_row => format!("it waits for a row's lock ({command}: {state})"),
         ("Sleep", _) => "its session has not taken it up (Sleep)".to_owned(),
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_from_work() {
-        assert!(!said("Query", "Waiting for table metadata lock", false).is_work);
-        assert!(!said("Query", "Updating", true).is_work && !said("Sleep", "", false).is_work);
-        assert!(said("Query", "altering table", false).is_work && said("Query", "", false).is_work);
+        assert!(!describe_wait("Query", "Waiting for table metadata lock", false).is_work);
+        assert!(!describe_wait("Query", "Updating", true).is_work && !describe_wait("Sleep", "", false).is_work);
+        assert!(describe_wait("Query", "altering table", false).is_work && describe_wait("Query", "", false).is_work);
     }
 }

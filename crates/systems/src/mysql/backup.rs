@@ -75,8 +75,8 @@ impl Programs {
         let backup = tool::find("mariadb-backup", folders, BACKUP_HINT)?;
         let stream = tool::find("mbstream", folders, BACKUP_HINT)?;
         let Some(series) = release.map(series) else { return Ok(Programs::Files { backup, stream }) };
-        let said = tool::version(&backup);
-        match said.split(' ').find(|word| word.contains("-MariaDB")).and_then(|word| word.split('-').next()) {
+        let version = tool::version(&backup);
+        match version.split(' ').find(|word| word.contains("-MariaDB")).and_then(|word| word.split('-').next()) {
             Some(own) if !is_of_release(own, series) => {
                 let cause =
                     format!("{} is of {own}, and reads the files of servers of its own release", backup.display());

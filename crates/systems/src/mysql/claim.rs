@@ -41,12 +41,12 @@ fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
 }
 
 /// Holds the lock, or shares another session's.
-pub(crate) struct Claim {
+pub(crate) struct MySqlClaim {
     server: String,
     session: u32,
 }
 
-impl Claim {
+impl MySqlClaim {
     /// Tests whether a session of this process had the claim, and its connection was lost on the way.
     fn is_own_remnant(&self, holder: &str) -> bool {
         let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for MySqlClaim {
     fn drop(&mut self) {
         own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
         LOST.lock().unwrap_or_else(PoisonError::into_inner).push((self.server.clone(), self.session));
@@ -69,7 +69,7 @@ fn silent(session: &str) -> String {
 
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
 
-impl system::Claim for Claim {
+impl system::DatabaseClaim for MySqlClaim {
     type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
@@ -83,10 +83,10 @@ impl system::Claim for Claim {
         Ok(())
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<MySqlClaim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let server = client.one(IDENTITY).map_err(failing_to(&tried))?;
-        let claim = Claim { server, session: client.protocol.session.thread_id };
+        let claim = MySqlClaim { server, session: client.protocol.session.thread_id };
         wait_for_release(rivals, endpoint.waiting(), || {
             if client.one(&format!("SELECT GET_LOCK('{LOCK}', 0)")).map_err(failing_to(&tried))? == "1" {
                 own().push((claim.server.clone(), claim.session));

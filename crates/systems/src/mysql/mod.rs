@@ -41,7 +41,7 @@ use crate::server::counted::CountsQuery;
 use crate::server::parts;
 use crate::server::refusal::failure;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
-use claim::Claim;
+use claim::MySqlClaim;
 use connect::Endpoint;
 use counters::Checkpoint;
 use families::backup::backups::Backups;
@@ -56,7 +56,7 @@ use private::MySqlRecipe;
 pub use programs::Product;
 use programs::Programs;
 use room::Reach;
-use session::Session;
+use session::SessionSettings;
 pub(crate) use url::Address;
 
 /// Étalon's database.
@@ -183,23 +183,23 @@ pub(crate) struct MySqlServer {
 impl Server for MySqlServer {
     type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
-    type Session = Session;
-    type Claim = Claim;
+    type Session = SessionSettings;
+    type Claim = MySqlClaim;
     type Recipe = MySqlRecipe;
-    type Copies = NoCopies<Endpoint, Session>;
+    type Copies = NoCopies<Endpoint, SessionSettings>;
 
     const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
     const PAGES: &'static dyn PagesDialect = &pages::Pages;
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the database `etalon`";
 
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::SETTINGS)?;
         let endpoint = Endpoint::new(address)?.heeding(request);
         let mut client = endpoint.connect(Purpose::Control)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
-        let session = Session::with_settings(&mut client, settings)?;
+        let session = SessionSettings::with_settings(&mut client, settings)?;
         client.close();
         Ok((endpoint, session))
     }

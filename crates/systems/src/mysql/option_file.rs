@@ -311,7 +311,7 @@ mod tests {
     }
 
     /// What MariaDB's own reader makes of a file; `None`: it is not installed. An option without a value is printed without `=`.
-    fn told(file: &Path) -> Option<Result<Vec<(String, String)>, ()>> {
+    fn read_by_mariadb(file: &Path) -> Option<Result<Vec<(String, String)>, ()>> {
         let argument = format!("--defaults-file={}", file.display());
         let answer = Command::new("my_print_defaults").args([&argument, "client"]).output().ok()?;
         if !answer.status.success() {
@@ -335,7 +335,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (line, name, value) in LINES {
             let file = write(folder.path(), "line.cnf", &format!("[client]\n{line}\n"));
-            let Some(told) = told(&file) else { return println!("skipped: my_print_defaults is not installed") };
+            let Some(told) = read_by_mariadb(&file) else {
+                return println!("skipped: my_print_defaults is not installed");
+            };
             assert_eq!(told, Ok(vec![(name.to_owned(), value.to_owned())]), "{line}");
         }
     }
@@ -368,9 +370,9 @@ mod tests {
         for text in &bad {
             let file = write(base, "bad.cnf", text);
             assert!(options(&file).unwrap_err().tried.contains("bad.cnf, line "), "{text}");
-            assert!(told(&file).is_none_or(|told| told.is_err()), "{text}");
+            assert!(read_by_mariadb(&file).is_none_or(|told| told.is_err()), "{text}");
         }
-        if let Some(told) = told(&base.join("i.cnf")) {
+        if let Some(told) = read_by_mariadb(&base.join("i.cnf")) {
             assert_eq!(told.unwrap().into_iter().collect::<BTreeMap<_, _>>(), all);
         }
     }

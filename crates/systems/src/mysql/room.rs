@@ -177,12 +177,12 @@ impl Room {
         let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));
         let bound =
             self.dependents.iter().map(|one| format!("{}, which needs table {SCHEMA}.{}", one.shown, one.table));
-        let said: Vec<String> = next_to_it.chain(bound).chain(views.iter().cloned()).collect();
-        if said.is_empty() {
+        let left: Vec<String> = next_to_it.chain(bound).chain(views.iter().cloned()).collect();
+        if left.is_empty() {
             return Ok(());
         }
         let tried = format!("remove the database `{SCHEMA}`");
-        Err(Failure::new(FailureKind::NotOurs, tried, format!("what étalon did not make stays: {}", said.join("; "))))
+        Err(Failure::new(FailureKind::NotOurs, tried, format!("what étalon did not make stays: {}", left.join("; "))))
     }
 }
 

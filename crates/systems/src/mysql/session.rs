@@ -25,19 +25,22 @@ pub(super) const RESERVED: Reserved = &[
 const NO_DATABASE: u16 = 1049;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct SessionSettings {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
     pub(super) tables: Tables,
 }
 
-impl Session {
+impl SessionSettings {
     /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
-    pub(super) fn with_settings(client: &mut Client, settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
-        let mut session = Session::default();
+    pub(super) fn with_settings(
+        client: &mut Client,
+        settings: &BTreeMap<String, Value>,
+    ) -> Result<SessionSettings, Failure> {
+        let mut session = SessionSettings::default();
         // A script says where a transaction begins, and what does not say so is one by itself: as clients have it that do not
         // ask. `init_connect` may have turned it off, too.
         let autocommit = client.one("SELECT @@SESSION.autocommit");
@@ -63,13 +66,13 @@ impl Session {
     }
 }
 
-impl Settings for Session {
+impl Settings for SessionSettings {
     type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
     /// The session in the URL's database.
-    fn on_tables_of_others(&self) -> Session {
-        Session { tables: Tables::None, ..self.clone() }
+    fn on_tables_of_others(&self) -> SessionSettings {
+        SessionSettings { tables: Tables::None, ..self.clone() }
     }
 
     /// Opens a session with these settings, in étalon's database if it exists.

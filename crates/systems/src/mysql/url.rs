@@ -87,7 +87,7 @@ impl url::Address for Address {
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
         let user = option("user").or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no user").hint("write `mysql://USER@host/database`"))?;
-        let place = place(given, &file.values, environment)?;
+        let place = find_place(given, &file.values, environment)?;
         let tls = TlsOptions::read(given, &file.values, matches!(place, Place::Socket(_)))?;
         let (password, password_source) = match (given.get("password"), file.values.get("password")) {
             (Some(password), _) => (Some(password.clone()), PasswordSource::Url),
@@ -153,7 +153,7 @@ impl url::Address for Address {
 
 /// Like MySQL's clients: `localhost` means the socket only. Some ignore a port next to it; a benchmark must not
 /// guess.
-fn place(given: &Given, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
+fn find_place(given: &Given, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
     let host = given.get("host").or_else(|| file.get("host")).cloned().or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
     let has_sockets = std::path::MAIN_SEPARATOR == '/';

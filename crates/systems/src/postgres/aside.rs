@@ -48,7 +48,7 @@ impl Aside for OtherSession {
             return Ok(ServerWait { what, is_work: false });
         };
         let [state, kind, event, blockers, standbys] = columns(row);
-        Ok(said(&state, &kind, &event, &blockers, &standbys))
+        Ok(describe_wait(&state, &kind, &event, &blockers, &standbys))
     }
 
     fn end(&self, waiting: Waiting) {
@@ -64,7 +64,7 @@ impl Aside for OtherSession {
 }
 
 /// <https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE>
-fn said(state: &str, kind: &str, event: &str, blockers: &str, standbys: &str) -> ServerWait {
+fn describe_wait(state: &str, kind: &str, event: &str, blockers: &str, standbys: &str) -> ServerWait {
     let named = format!("{kind}: {event}");
     let what = match (kind, event) {
         ("IPC", "SyncRep") => format!(
@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_from_work() {
-        let wait = said("active", "IPC", "SyncRep", "", "none_there");
+        let wait = describe_wait("active", "IPC", "SyncRep", "", "none_there");
         assert!(!wait.is_work && wait.what.contains("`synchronous_standby_names` = 'none_there'"));
-        assert!(!said("active", "Lock", "relation", "77", "").is_work);
-        assert!(said("active", "Lock", "relation", "77", "").what.contains("session 77"));
-        assert!(!said("idle", "Client", "ClientRead", "", "").is_work);
+        assert!(!describe_wait("active", "Lock", "relation", "77", "").is_work);
+        assert!(describe_wait("active", "Lock", "relation", "77", "").what.contains("session 77"));
+        assert!(!describe_wait("idle", "Client", "ClientRead", "", "").is_work);
         for (kind, event) in [("", ""), ("IO", "DataFileExtend"), ("LWLock", "WALWrite"), ("IPC", "ParallelFinish")] {
-            assert!(said("active", kind, event, "", "").is_work, "{kind}");
+            assert!(describe_wait("active", kind, event, "", "").is_work, "{kind}");
         }
     }
 }

@@ -20,11 +20,11 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 const DATABASES_CLASS: i32 = i32::from_be_bytes(*b"etdb");
 
 /// The control session's own lock; where a pooler lends sessions for transactions, one of a transaction that stays open.
-pub(crate) struct Claim {
+pub(crate) struct PostgresClaim {
     holder: Option<Client>,
 }
 
-impl system::Claim for Claim {
+impl system::DatabaseClaim for PostgresClaim {
     type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
@@ -40,7 +40,7 @@ impl system::Claim for Claim {
         )
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<PostgresClaim, Failure> {
         let what = format!("the database at {}", endpoint.address.shown());
         let tried = format!("claim {what}");
         let holder = if endpoint.shares_sessions() {
@@ -50,7 +50,7 @@ impl system::Claim for Claim {
             client.execute(&lock).map_err(|error| failure(tried, &error))?;
             None
         };
-        let claim = Claim { holder };
+        let claim = PostgresClaim { holder };
         refuse_rivals_here(client, endpoint, rivals)?;
         Ok(claim)
     }
@@ -85,7 +85,7 @@ fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure>
     Ok(holder)
 }
 
-impl Drop for Claim {
+impl Drop for PostgresClaim {
     fn drop(&mut self) {
         let Some(mut holder) = self.holder.take() else { return };
         // It may be gone.

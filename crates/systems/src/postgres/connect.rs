@@ -237,10 +237,10 @@ impl Explain for Endpoint {
         format!("`pg_isready -h {host} -p {port}` asks the same")
     }
 
-    fn said(&self, error: &ErrorFields) -> String {
+    fn describe_error(&self, error: &ErrorFields) -> String {
         match error.code.as_str() {
-            STARTING => format!("after {} s still: {}", STARTING_TIMEOUT.as_secs(), error.said()),
-            _ => error.said(),
+            STARTING => format!("after {} s still: {}", STARTING_TIMEOUT.as_secs(), error.describe()),
+            _ => error.describe(),
         }
     }
 
@@ -267,7 +267,7 @@ impl Explain for Endpoint {
 
     fn explain_server(&self, error: &ErrorFields) -> (FailureKind, String) {
         let Address { host, port, user, database, .. } = &self.address;
-        let said = error.said();
+        let said = error.describe();
         match error.code.as_str() {
             "28P01" => (FailureKind::Login, self.password_hint()),
             "28000" if said.contains("pg_hba.conf") => (FailureKind::Login, self.hba_hint(&said)),

@@ -9,11 +9,11 @@ use std::thread;
 
 use model::Reset;
 
-use super::claim::{self, Claim};
+use super::claim::{self, PostgresClaim};
 use super::connect::Endpoint;
 use super::refuse_standby;
 use super::room;
-use super::session::Session;
+use super::session::SessionSettings;
 use super::url::Address;
 use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals, own_key};
 use crate::owner::{MARKER, TableOwner, things_of_others};
@@ -22,7 +22,7 @@ use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::dialogue::columns;
 use crate::server::refusal::failure;
-use crate::server::system::Claim as _;
+use crate::server::system::DatabaseClaim as _;
 use crate::server::url::Address as _;
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest, Part};
@@ -76,15 +76,15 @@ enum Owner {
 struct Home {
     client: Client,
     /// Released on drop.
-    claim: Claim,
+    claim: PostgresClaim,
 }
 
 impl Home {
     fn open(endpoint: &Endpoint, rivals: Rivals) -> Result<Home, Failure> {
         let mut client = endpoint.connect("")?;
-        Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+        PostgresClaim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
         refuse_standby(&mut client, endpoint)?;
-        let claim = Claim::take(&mut client, endpoint, rivals)?;
+        let claim = PostgresClaim::take(&mut client, endpoint, rivals)?;
         claim::take_databases(&mut client, endpoint, rivals)?;
         Ok(Home { client, claim })
     }
@@ -106,14 +106,14 @@ struct Found {
 
 impl Copies for Databases {
     type Endpoint = Endpoint;
-    type Session = Session;
+    type Session = SessionSettings;
 
     const OFFERS: &'static [Reset] = &[Reset::Clone, Reset::Restore];
     const ROOM: &'static str = "the databases `etalon` and `etalon_kept_1`, `etalon_kept_2`, … beside the one";
 
     fn open(
         endpoint: &Endpoint,
-        session: &mut Session,
+        session: &mut SessionSettings,
         request: &OpenRequest<'_>,
     ) -> Result<Option<Databases>, Failure> {
         if !are_wanted(request) {
@@ -163,11 +163,12 @@ impl Copies for Databases {
         self.ask(|client| {
             let tried = format!("keep the database `{OWN}`");
             let found = self.found(client)?;
-            let number =
-                (1..).find(|number| !found.iter().any(|database| database.name == kept(*number))).unwrap_or_default();
+            let number = (1..)
+                .find(|number| !found.iter().any(|database| database.name == copy_name(*number)))
+                .unwrap_or_default();
             let bytes = self.bytes_of(client, OWN)?;
             end_own_sessions(client, OWN)?;
-            let name = kept(number);
+            let name = copy_name(number);
             if let Some(own) = found.iter().find(|one| one.name == OWN) {
                 refuse_strangers(&self.strangers(own)?, format!("keep the database `{OWN}`"))?;
             }
@@ -183,7 +184,7 @@ impl Copies for Databases {
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
         self.ask(|client| {
             self.drop_own(client)?;
-            let template = kept(copy.number);
+            let template = copy_name(copy.number);
             let found = self.found(client)?;
             let known = found.into_iter().find(|one| one.name == template).and_then(|one| one.known);
             let tried = format!("copy the database `{template}`");
@@ -255,7 +256,7 @@ impl Databases {
         if found.iter().any(|one| one.owner == Owner::Remnant) {
             // Of an étalon that has lost its claim, and may not have noticed yet.
             thread::sleep(FENCE);
-            Claim::check(client, &self.endpoint)?;
+            PostgresClaim::check(client, &self.endpoint)?;
             claim::take_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
         }
         for one in
@@ -450,7 +451,7 @@ const LIKENESS: &str = "SELECT CASE WHEN h.j->'encoding' = t.j->'encoding' AND h
     (SELECT j, coalesce(j->>'datlocale', j->>'daticulocale') AS locale FROM (SELECT pg_catalog.to_jsonb(d) AS j \
     FROM pg_catalog.pg_database d WHERE datname = 'template1') AS b) AS t";
 
-fn kept(number: usize) -> String {
+fn copy_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
 

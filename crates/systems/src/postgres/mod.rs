@@ -44,7 +44,7 @@ use crate::server::refusal::{self, failing_to, failure};
 use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
-use claim::Claim;
+use claim::PostgresClaim;
 use connect::{Endpoint, STARTING_POLL, STARTING_TIMEOUT};
 use counters::Abilities;
 use databases::Databases;
@@ -61,7 +61,7 @@ use pooler::Pooler;
 use private::PostgresRecipe;
 use programs::Programs;
 use room::Reach;
-use session::Session;
+use session::SessionSettings;
 use tables::Untouched;
 pub(crate) use url::Address;
 
@@ -167,8 +167,8 @@ pub(crate) struct PostgresServer {
 impl Server for PostgresServer {
     type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
-    type Session = Session;
-    type Claim = Claim;
+    type Session = SessionSettings;
+    type Claim = PostgresClaim;
     type Recipe = PostgresRecipe;
     type Copies = Databases;
 
@@ -177,7 +177,7 @@ impl Server for PostgresServer {
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the schema `etalon`";
 
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
         databases::refuse_own_name(&address, request)?;
@@ -186,7 +186,7 @@ impl Server for PostgresServer {
         endpoint.take_bytes_as_they_are(&mut client)?;
         endpoint.pooler = pooler::find(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
-        let session = Session::with_settings(&endpoint, &mut client, settings)?;
+        let session = SessionSettings::with_settings(&endpoint, &mut client, settings)?;
         client.close();
         Ok((endpoint, session))
     }

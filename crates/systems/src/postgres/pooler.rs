@@ -195,16 +195,16 @@ fn name(client: &mut Client, endpoint: &Endpoint) -> String {
     if let Ok(version) = client.one("SHOW pool_version") {
         return format!("Pgpool-II {version}");
     }
-    let told = CONSOLES.into_iter().find_map(|console| match endpoint.on(console).try_connect("") {
+    let name = CONSOLES.into_iter().find_map(|console| match endpoint.on(console).try_connect("") {
         Ok(mut client) => {
             client.limit(POOL_TIMEOUT);
-            let said = client.one("SHOW VERSION").ok();
+            let version = client.one("SHOW VERSION").ok();
             client.close();
             // Odyssey reports its compiler, too.
-            said.and_then(|said| Some(said.split(" (").next()?.to_owned())).filter(|said| !said.is_empty())
+            version.and_then(|text| Some(text.split(" (").next()?.to_owned())).filter(|text| !text.is_empty())
         }
         Err(Refusal::Server(error)) if error.code.as_str() == PROTOCOL_VIOLATION => Some("PgBouncer".to_owned()),
         Err(_) => None,
     });
-    told.unwrap_or_else(|| "a pooler".to_owned())
+    name.unwrap_or_else(|| "a pooler".to_owned())
 }

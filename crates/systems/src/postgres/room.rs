@@ -211,17 +211,17 @@ impl Room {
 
     /// What stays, after [`Room::clear`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
-        let beside = self.others.iter().map(Thing::shown);
+        let next_to_it = self.others.iter().map(Thing::shown);
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));
-        let said: Vec<String> = beside.chain(bound).collect();
-        if said.is_empty() {
+        let left: Vec<String> = next_to_it.chain(bound).collect();
+        if left.is_empty() {
             return Ok(());
         }
         let tried = format!("remove the schema `{SCHEMA}`");
         Err(Failure::new(
             FailureKind::NotOurs,
             tried,
-            format!("it stays with what étalon did not make: {}", said.join("; ")),
+            format!("it stays with what étalon did not make: {}", left.join("; ")),
         ))
     }
 }

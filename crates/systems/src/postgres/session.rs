@@ -22,7 +22,7 @@ pub(super) const RESERVED: Reserved = &[
 ];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct SessionSettings {
     /// Settings that only a new session can have, as `-c name=value`.
     pub(super) options: String,
     /// Names and values, in the order in which they are set.
@@ -31,14 +31,14 @@ pub(crate) struct Session {
     pub(super) database: Option<&'static str>,
 }
 
-impl Default for Session {
-    fn default() -> Session {
+impl Default for SessionSettings {
+    fn default() -> SessionSettings {
         let settings = vec![("search_path".to_owned(), SCHEMA.to_owned())];
-        Session { options: String::new(), settings, database: None }
+        SessionSettings { options: String::new(), settings, database: None }
     }
 }
 
-impl Session {
+impl SessionSettings {
     /// Endpoint of the session's database.
     pub(super) fn endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
         self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on(database)))
@@ -52,8 +52,8 @@ impl Session {
         endpoint: &Endpoint,
         client: &mut Client,
         settings: &BTreeMap<String, Value>,
-    ) -> Result<Session, Failure> {
-        let mut session = Session::default();
+    ) -> Result<SessionSettings, Failure> {
+        let mut session = SessionSettings::default();
         if settings.is_empty() {
             return Ok(session);
         }
@@ -78,14 +78,14 @@ impl Session {
     }
 }
 
-impl Settings for Session {
+impl Settings for SessionSettings {
     type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
     /// The session without étalon's schema: with the role's search path, in the database that the URL names.
-    fn on_tables_of_others(&self) -> Session {
+    fn on_tables_of_others(&self) -> SessionSettings {
         let settings = self.settings.iter().filter(|(name, _)| name != "search_path").cloned().collect();
-        Session { options: self.options.clone(), settings, database: None }
+        SessionSettings { options: self.options.clone(), settings, database: None }
     }
 
     /// Opens a session with these settings.

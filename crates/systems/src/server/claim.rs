@@ -6,7 +6,7 @@ use load::error::Failure;
 
 /// Étalon's on its own tables, released on drop: two processes that load and drop the same tables would spoil each
 /// other's runs.
-pub(crate) trait Claim: Sized + Send + 'static {
+pub(crate) trait DatabaseClaim: Sized + Send + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::dialogue::WireProtocol;
 use super::refusal::failure;
-use super::system::{Claim as _, ClientOf, Purpose, Server, Settings as _};
+use super::system::{ClientOf, DatabaseClaim as _, Purpose, Server, Settings as _};
 use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
 use families::system::Part;
 use load::error::Failure;

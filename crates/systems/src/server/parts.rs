@@ -11,7 +11,7 @@ use std::thread;
 
 use super::dialogue::{AskError, columns, first_row};
 use super::refusal::{failing_to, failure};
-use super::system::{Claim as _, ClientOf, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
+use super::system::{ClientOf, DatabaseClaim as _, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
 use super::text_datum;
 use families::contents::{Contents, Rows, Tally};
 use families::dataset::{Dataset, Part, Table, Tables};

@@ -543,7 +543,7 @@ impl<R: Recipe> Private<R> {
     }
 
     /// Folder of a kept copy of its data, by number.
-    pub(crate) fn kept(&self, number: usize) -> Result<PathBuf, Failure> {
+    pub(crate) fn copy_folder(&self, number: usize) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.file(&format!("kept-{number}")))
     }
 

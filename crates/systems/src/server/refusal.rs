@@ -74,8 +74,8 @@ pub(crate) trait Explain {
 
     fn explain_server(&self, error: &Self::Error) -> (FailureKind, String);
 
-    fn said(&self, error: &Self::Error) -> String {
-        error.said()
+    fn describe_error(&self, error: &Self::Error) -> String {
+        error.describe()
     }
 
     /// What to do where a login cannot be tied to an encrypted channel.
@@ -97,7 +97,7 @@ pub(crate) trait Explain {
         let (tried, cause, kind, hint) = match refusal {
             Refusal::Server(error) => {
                 let (kind, hint) = self.explain_server(error);
-                (CONNECT, self.said(error), kind, hint)
+                (CONNECT, self.describe_error(error), kind, hint)
             }
             Refusal::Silent(timeout) => {
                 let cause = format!("nothing answered within {} s", timeout.as_secs());

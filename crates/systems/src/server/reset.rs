@@ -161,9 +161,9 @@ impl<S: Server> ServerSystem<S> {
 
     fn keep_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
         let mut private = self.private().ok_or_else(super::private::not_restarted)?;
-        let kept = private.kept(number)?;
-        private.keep(&kept)?;
-        Ok(KeptCopy { number, bytes: host::copy::bytes_of(&kept).unwrap_or_default() })
+        let folder = private.copy_folder(number)?;
+        private.keep(&folder)?;
+        Ok(KeptCopy { number, bytes: host::copy::bytes_of(&folder).unwrap_or_default() })
     }
 
     fn put_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
@@ -172,9 +172,9 @@ impl<S: Server> ServerSystem<S> {
             return copies.bring_back(copy, reset);
         }
         let mut private = self.private().ok_or_else(super::private::not_restarted)?;
-        let kept = private.kept(copy.number)?;
+        let folder = private.copy_folder(copy.number)?;
         let blocks = if reset == Reset::Clone { Blocks::SharedIfPossible } else { Blocks::Own };
-        private.bring_back(&self.endpoint, &kept, blocks)
+        private.bring_back(&self.endpoint, &folder, blocks)
     }
 
     /// Serves [`System::drop_all`](families::system::System::drop_all), where the server keeps copies.

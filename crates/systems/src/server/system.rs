@@ -10,7 +10,7 @@ use std::time::Duration;
 use host::reactor::{Choice, Reactor};
 use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
 
-pub(crate) use super::claim::Claim;
+pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
 use super::counted::{Counted, CountsQuery};
@@ -96,7 +96,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     type Protocol: WireProtocol;
     type Endpoint: Explain<Error = ErrorOf<Self>> + Clone + Send + Sync + 'static;
     type Session: Settings<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
-    type Claim: Claim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
+    type Claim: DatabaseClaim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
     type Recipe: Recipe<Endpoint = Self::Endpoint>;
     type Copies: Copies<Endpoint = Self::Endpoint, Session = Self::Session>;
 

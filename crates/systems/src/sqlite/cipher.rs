@@ -94,13 +94,13 @@ fn set_defaults(connection: &Connection, head_bytes: u32, page_bytes: i64) -> ru
 }
 
 /// `None` without SQLCipher or key.
-pub(super) fn said(connection: &Connection, pragma: &str) -> Option<String> {
+pub(super) fn read_pragma(connection: &Connection, pragma: &str) -> Option<String> {
     connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).ok()
 }
 
 fn refuse_plain_build(tried: &str) -> Result<(), Failure> {
     let memory = Connection::open_in_memory().map_err(|error| sql_failure(tried, &error))?;
-    if said(&memory, "cipher_version").is_some() {
+    if read_pragma(&memory, "cipher_version").is_some() {
         return Ok(());
     }
     let cause = "this étalon was built with SQLite, and a program can have SQLite or SQLCipher, not both";

@@ -41,11 +41,11 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
     // With SQLCipher also files without a key are its work.
-    if let Some(version) = cipher::said(connection, "cipher_version") {
+    if let Some(version) = cipher::read_pragma(connection, "cipher_version") {
         facts.identity("server.sqlcipher", version);
         facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
     }
-    if let Some(cryptography) = cipher::said(connection, "cipher_provider_version") {
+    if let Some(cryptography) = cipher::read_pragma(connection, "cipher_provider_version") {
         facts.identity("server.cryptography", cryptography);
     }
     facts.identity("server.compile_options", compile_options(connection));

@@ -23,7 +23,7 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-fn place(kind: FileKind, io: FileIo) -> IoPlace {
+fn io_place(kind: FileKind, io: FileIo) -> IoPlace {
     IoPlace::unknown(class_of(kind), kind.as_str(), "")
         .with(Figure::Reads, io.reads as f64)
         .with(Figure::ReadBytes, io.read_bytes as f64)
@@ -82,7 +82,7 @@ impl PagesDialect for Pages {
 
     fn account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let places = match system.own_files() {
-            Ok(traffic) => FileKind::ALL.map(|kind| place(kind, traffic.of(kind))).to_vec(),
+            Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.of(kind))).to_vec(),
             Err(reason) => FileKind::ALL.map(|kind| IoPlace::unknown(class_of(kind), kind.as_str(), &reason)).to_vec(),
         };
         Ok(IoAccount { places, ..IoAccount::default() })

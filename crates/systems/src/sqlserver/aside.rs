@@ -29,14 +29,14 @@ impl Aside for OtherSession {
             return Err("the login sees no other sessions, or the session has not taken the question up".to_owned());
         };
         let [status, wait, blocker] = columns(row);
-        Ok(said(&status, &wait, &blocker))
+        Ok(describe_wait(&status, &wait, &blocker))
     }
 
     /// The server ends what a session does that has lost its client.
     fn end(&self, _waiting: Waiting) {}
 }
 
-fn said(status: &str, wait: &str, blocker: &str) -> ServerWait {
+fn describe_wait(status: &str, wait: &str, blocker: &str) -> ServerWait {
     let is_blocked = !matches!(blocker, "" | "0");
     let what = match (is_blocked, wait) {
         (true, _) => format!("it waits for session {blocker} ({wait})"),
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn a_wait_is_told_from_work() {
-        assert!(said("running", "", "0").is_work && said("suspended", "PAGEIOLATCH_SH", "0").is_work);
-        let blocked = said("suspended", "LCK_M_X", "57");
+        assert!(describe_wait("running", "", "0").is_work && describe_wait("suspended", "PAGEIOLATCH_SH", "0").is_work);
+        let blocked = describe_wait("suspended", "LCK_M_X", "57");
         assert_eq!((blocked.what.as_str(), blocked.is_work), ("it waits for session 57 (LCK_M_X)", false));
-        assert!(!said("suspended", "HADR_SYNC_COMMIT", "0").is_work);
+        assert!(!describe_wait("suspended", "HADR_SYNC_COMMIT", "0").is_work);
     }
 }

@@ -50,13 +50,13 @@ fn claim(edition: &str, process: i32) -> String {
 }
 
 /// The session holds the claim, or shares that of another session of this process.
-pub(crate) struct Claim {
+pub(crate) struct SqlServerClaim {
     question: String,
     tried: String,
     is_held: bool,
 }
 
-impl Claim {
+impl SqlServerClaim {
     fn ask(&mut self, client: &mut Client) -> Result<ControlFlow<(), Failure>, Failure> {
         let answer = client.one(&self.question).map_err(|error| failure(self.tried.clone(), &error))?;
         self.is_held = answer == HELD;
@@ -70,7 +70,7 @@ impl Claim {
     }
 }
 
-impl system::Claim for Claim {
+impl system::DatabaseClaim for SqlServerClaim {
     type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
@@ -78,10 +78,10 @@ impl system::Claim for Claim {
         client.execute(LIMITS)
     }
 
-    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<Claim, Failure> {
+    fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<SqlServerClaim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let edition = facts::edition(client).map_err(|error| failure(tried.clone(), &error))?;
-        let mut claim = Claim { question: claim(&edition, own_key()), tried, is_held: false };
+        let mut claim = SqlServerClaim { question: claim(&edition, own_key()), tried, is_held: false };
         wait_for_release(rivals, endpoint.waiting(), || claim.ask(client))?;
         Ok(claim)
     }

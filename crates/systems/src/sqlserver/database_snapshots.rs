@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 
 use model::Reset;
 
-use super::claim::Claim;
+use super::claim::SqlServerClaim;
 use super::connect::Endpoint;
 use super::dialect::wide_literal;
 use super::room::{Reach, Room};
-use super::session::Session;
+use super::session::SessionSettings;
 use super::tables::{self, SINGLE_USER};
 use super::{SCHEMA, facts};
 use crate::kept::{Holder, Idle, KeptClaim, Rivals};
@@ -20,7 +20,7 @@ use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::dialogue::columns;
 use crate::server::refusal::{failing_to, failure};
-use crate::server::system::{Claim as _, Purpose, Settings as _};
+use crate::server::system::{DatabaseClaim as _, Purpose, Settings as _};
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, UNNUMBERED};
 use families::dataset::Tables;
@@ -42,7 +42,7 @@ const IN_USE: [i32; 6] = [924, 3101, 3702, 5061, 5064, 5070];
 
 pub(crate) struct SnapshotCopies {
     endpoint: Endpoint,
-    session: Session,
+    session: SessionSettings,
     consent: Consent,
     /// A session in `master`, since one in étalon's database would be in the way of a revert. It has the claim for as
     /// long as the system is open.
@@ -53,15 +53,15 @@ pub(crate) struct SnapshotCopies {
 
 struct Home {
     client: Client,
-    claim: Claim,
+    claim: SqlServerClaim,
 }
 
 impl Home {
-    fn open(endpoint: &Endpoint, session: &Session, rivals: Rivals) -> Result<Home, Failure> {
+    fn open(endpoint: &Endpoint, session: &SessionSettings, rivals: Rivals) -> Result<Home, Failure> {
         let mut client = session.on_tables_of_others().open(endpoint, Purpose::Control)?;
-        let set = Claim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
+        let set = SqlServerClaim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
         set.map_err(|error| failure("set up étalon's own session", &error))?;
-        let claim = Claim::take(&mut client, endpoint, rivals)?;
+        let claim = SqlServerClaim::take(&mut client, endpoint, rivals)?;
         Ok(Home { client, claim })
     }
 }
@@ -94,7 +94,7 @@ pub(super) struct Snapshots(Vec<Snapshot>);
 
 impl Copies for SnapshotCopies {
     type Endpoint = Endpoint;
-    type Session = Session;
+    type Session = SessionSettings;
 
     const OFFERS: &'static [Reset] = &[Reset::Clone];
     const NO_OTHERS: &'static str =
@@ -103,7 +103,7 @@ impl Copies for SnapshotCopies {
 
     fn open(
         endpoint: &Endpoint,
-        session: &mut Session,
+        session: &mut SessionSettings,
         request: &OpenRequest<'_>,
     ) -> Result<Option<SnapshotCopies>, Failure> {
         let is_asked = request.system.reset.is_some_and(|reset| Self::OFFERS.contains(&reset));
@@ -148,7 +148,7 @@ impl Copies for SnapshotCopies {
             Snapshots::find(client)?.drop_own(client)?;
             let number = free_number(client).map_err(|error| failure(&*tried, &error))?;
             let data = files(client, DATA).map_err(|error| failure(&*tried, &error))?;
-            let create = create(&kept(number), &data);
+            let create = create(&snapshot_name(number), &data);
             client.execute(&create).map_err(|error| explain(&tried, &error))?;
             *self.log() = files(client, LOG).map_err(|error| failure(&*tried, &error))?;
             Ok(KeptCopy { number, bytes: 0 })
@@ -157,7 +157,7 @@ impl Copies for SnapshotCopies {
 
     fn bring_back(&self, copy: KeptCopy, _reset: Reset) -> Result<(), Failure> {
         self.ask(|client| {
-            let name = kept(copy.number);
+            let name = snapshot_name(copy.number);
             let snapshots = Snapshots::find(client)?;
             snapshots.refuse_others()?;
             let tried = format!("put `{name}` back");
@@ -318,7 +318,7 @@ fn create(name: &str, data: &[File]) -> String {
     format!("CREATE DATABASE [{name}] ON {} AS SNAPSHOT OF [{SCHEMA}]", files.join(", "))
 }
 
-fn kept(number: usize) -> String {
+fn snapshot_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
 
@@ -328,7 +328,7 @@ fn free_number(client: &mut Client) -> Result<usize, AskError> {
     static NUMBERS: AtomicUsize = AtomicUsize::new(1);
     loop {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        if client.one(&format!("SELECT DB_ID(N'{}')", kept(number)))?.is_empty() {
+        if client.one(&format!("SELECT DB_ID(N'{}')", snapshot_name(number)))?.is_empty() {
             return Ok(number);
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::connect::Endpoint;
 use super::keys::in_master;
-use super::session::Session;
+use super::session::SessionSettings;
 use crate::server::dialogue::{columns, first_row};
 use crate::server::refusal::failure;
 use crate::server::system::{Purpose, Settings as _};
@@ -47,7 +47,7 @@ fn percent(cores: f64, processors: f64) -> u32 {
 /// Limits the CPU of backups' sessions.
 pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
-    let mut client = Session::default().on_tables_of_others().open(endpoint, Purpose::Load)?;
+    let mut client = SessionSettings::default().on_tables_of_others().open(endpoint, Purpose::Load)?;
     if client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')").map_err(|error| explain(&tried, &error))?
         != "1"
     {

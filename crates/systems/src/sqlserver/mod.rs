@@ -35,7 +35,7 @@ use crate::server::no_recipe::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
 use crate::server::{self, dialogue};
 use crate::sqlserver::lane::{Client, Mode, TdsProtocol, Typed};
-use claim::Claim;
+use claim::SqlServerClaim;
 use connect::Endpoint;
 use database_snapshots::SnapshotCopies;
 use families::backup::backups::Backups;
@@ -48,7 +48,7 @@ use families::transactions::Program;
 use load::counters::Counters;
 use load::error::Failure;
 use room::Reach;
-use session::Session;
+use session::SessionSettings;
 pub(crate) use url::Address;
 
 /// Étalon's database.
@@ -127,8 +127,8 @@ fn reach(system: &SqlServerSystem) -> Reach {
 impl Server for SqlServer {
     type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
-    type Session = Session;
-    type Claim = Claim;
+    type Session = SessionSettings;
+    type Claim = SqlServerClaim;
     type Recipe = NoRecipe<Endpoint>;
     type Copies = SnapshotCopies;
 
@@ -139,8 +139,8 @@ impl Server for SqlServer {
     const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
 
     /// Rejected settings fail first.
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
-        let session = Session::of_settings(&request.system.settings)?;
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+        let session = SessionSettings::of_settings(&request.system.settings)?;
         let endpoint = Endpoint::new(address)?.within(&request.permits).heeding(request);
         let mut client = session.open(&endpoint, Purpose::Load)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
@@ -149,7 +149,7 @@ impl Server for SqlServer {
 
     fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
-        let client = Session::default().open(&endpoint, Purpose::Control)?;
+        let client = SessionSettings::default().open(&endpoint, Purpose::Control)?;
         Ok((endpoint, client))
     }
 

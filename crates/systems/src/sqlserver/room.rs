@@ -126,7 +126,7 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     let write = format!("UPDATE dbo.{MARKER_TABLE} SET made = {}", wide_literal(&names.join("\n")));
     match client.execute(&write) {
         Err(error) if error.number() == Some(NO_SUCH_COLUMN) => {
-            let said = said(client)?;
+            let said = read_marker(client)?;
             client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))?;
             make_marker(client, &said, "")?;
             client.execute(&write)
@@ -135,7 +135,7 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     }
 }
 
-pub(super) fn said(client: &mut Client) -> Result<String, AskError> {
+pub(super) fn read_marker(client: &mut Client) -> Result<String, AskError> {
     client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"))
 }
 
@@ -193,7 +193,7 @@ impl Room {
         if self.is_alone() {
             return Ok(());
         }
-        Err(things_of_others(tried, format!("étalon did not make all that lies there: {}", self.said())))
+        Err(things_of_others(tried, format!("étalon did not make all that lies there: {}", self.describe_others())))
     }
 
     /// Drops étalon's things in the session's database but those that something of others needs. Returns whether any are left.
@@ -221,10 +221,14 @@ impl Room {
             return Ok(());
         }
         let tried = format!("remove the database `{SCHEMA}`");
-        Err(Failure::new(FailureKind::NotOurs, tried, format!("what étalon did not make stays: {}", self.said())))
+        Err(Failure::new(
+            FailureKind::NotOurs,
+            tried,
+            format!("what étalon did not make stays: {}", self.describe_others()),
+        ))
     }
 
-    fn said(&self) -> String {
+    fn describe_others(&self) -> String {
         let others = self.others.iter().map(Thing::shown);
         let next_to_it = others.filter(|shown| !self.dependents.iter().any(|one| one.shown == *shown));
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {OWN_SCHEMA}.{}", one.shown, one.on));

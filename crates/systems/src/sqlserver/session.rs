@@ -76,7 +76,7 @@ const NO_TYPES: std::ops::RangeInclusive<i32> = 11_501..=11_553;
 const NO_PROCEDURE: i32 = 2812;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct SessionSettings {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
     /// Clauses that follow `ALTER DATABASE … `.
@@ -86,10 +86,10 @@ pub(crate) struct Session {
     pub(super) tables: Tables,
 }
 
-impl Session {
+impl SessionSettings {
     /// Makes the session's settings without asking a server.
-    pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
-        let mut session = Session::default();
+    pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<SessionSettings, Failure> {
+        let mut session = SessionSettings::default();
         for (name, value) in settings {
             let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
             let text = text_of(value)?;
@@ -121,13 +121,13 @@ impl Session {
     }
 }
 
-impl Settings for Session {
+impl Settings for SessionSettings {
     type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
     /// The session in the URL's database.
-    fn on_tables_of_others(&self) -> Session {
-        Session { tables: Tables::None, ..self.clone() }
+    fn on_tables_of_others(&self) -> SessionSettings {
+        SessionSettings { tables: Tables::None, ..self.clone() }
     }
 
     fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
@@ -225,8 +225,10 @@ pub(super) fn mode(protocol: families::transactions::Protocol) -> Option<Mode> {
 mod tests {
     use super::*;
 
-    fn session(settings: &[(&str, Value)]) -> Result<Session, Failure> {
-        Session::of_settings(&settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+    fn session(settings: &[(&str, Value)]) -> Result<SessionSettings, Failure> {
+        SessionSettings::of_settings(
+            &settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        )
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::connect::{Endpoint, if_known};
 use super::database_snapshots::Snapshots;
 use super::dialect::{TSql, literal, quoted};
 use super::room::{self, Reach, Room};
-use super::session::{Session, is_at_home};
+use super::session::{SessionSettings, is_at_home};
 use super::{SCHEMA, SqlServerSystem, backup, keys, reach};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::{failing_to, failure};
@@ -42,7 +42,7 @@ pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
         let is_empty = client.one(&things).map_err(failing_to(&tried))? == "0";
         return Ok(if is_empty { TableOwner::Given } else { TableOwner::Others });
     }
-    Ok(TableOwner::of_marker(&room::said(client).map_err(failing_to(&tried))?))
+    Ok(TableOwner::of_marker(&room::read_marker(client).map_err(failing_to(&tried))?))
 }
 
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
@@ -123,7 +123,7 @@ pub(super) fn ensure(system: &SqlServerSystem, client: &mut Client) -> Result<()
     if owner == TableOwner::Guest {
         return Ok(());
     }
-    if owner == TableOwner::Etalon && room::said(client).is_ok_and(|said| said == marker(&system.session)) {
+    if owner == TableOwner::Etalon && room::read_marker(client).is_ok_and(|said| said == marker(&system.session)) {
         return Ok(());
     }
     let made = make_room(system, client, owner, &BTreeSet::new());
@@ -163,7 +163,7 @@ fn fill(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadErro
 }
 
 /// Distinguishes étalon's databases with other options.
-fn marker(session: &Session) -> String {
+fn marker(session: &SessionSettings) -> String {
     let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
     let options: Vec<&str> = options.collect();
     let sum = server::fingerprint(&options.join(";"));
@@ -193,7 +193,7 @@ fn make_room(
         TableOwner::Etalon if reach == Reach::Names => match Room::look(client, reach)? {
             room if room.is_alone() => make_again(client, &system.endpoint, session)?,
             room => {
-                if room::said(client)? != marker(session) {
+                if room::read_marker(client)? != marker(session) {
                     let tried = format!("make the database `{SCHEMA}` again, with the plan's options");
                     room.refuse_others(tried).map_err(LoadError::Failed)?;
                 }
@@ -206,13 +206,13 @@ fn make_room(
     Ok(room::write_names(client, names)?)
 }
 
-fn make_again(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), LoadError> {
+fn make_again(client: &mut Client, endpoint: &Endpoint, session: &SessionSettings) -> Result<(), LoadError> {
     drop_database(client).map_err(LoadError::Failed)?;
     make_database(client, endpoint, session)
 }
 
 /// Makes the database with its options and its marker.
-fn make_database(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), LoadError> {
+fn make_database(client: &mut Client, endpoint: &Endpoint, session: &SessionSettings) -> Result<(), LoadError> {
     client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
     for option in &session.database {
         client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
@@ -298,7 +298,7 @@ fn insert(client: &mut Client, table: &Table, of_table: &mut Rows<'_>) -> Result
 ///
 /// # Errors
 /// [`FailureKind::NotOurs`]: something of others stays, which the failure names.
-pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
+pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &SessionSettings) -> Result<(), Failure> {
     let owner = owner(client)?;
     if matches!(owner, TableOwner::Etalon | TableOwner::Guest) {
         let removed = remove_own(client, endpoint, owner);

@@ -87,7 +87,7 @@ impl url::Address for Address {
     };
 
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let (host, port) = place(given, environment)?;
+        let (host, port) = find_host(given, environment)?;
         let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
         let user = user.ok_or_else(|| {
             wrong("it names no login, and integrated authentication is not spoken")
@@ -136,7 +136,7 @@ impl url::Address for Address {
 }
 
 /// The URL's host, else that of `SQLCMDSERVER` with its port: `[tcp:]host[,port]`.
-fn place(given: &Given, environment: Environment<'_>) -> Result<(String, Option<u16>), Failure> {
+fn find_host(given: &Given, environment: Environment<'_>) -> Result<(String, Option<u16>), Failure> {
     let named = given.get("host").cloned().map(|host| (host, None));
     let (host, port) = match (named, environment("SQLCMDSERVER")) {
         (Some(named), _) => named,

@@ -26,7 +26,7 @@ impl ServerError for ErrorPacket {
         }
     }
 
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }
 

@@ -89,7 +89,7 @@ fn what_is_not_prepared_travels_as_text() {
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let open = |sql: &[&str]| {
-        let opened = Session::default().open_lane(&endpoint, &MySqlServer::prepared(sql));
+        let opened = SessionSettings::default().open_lane(&endpoint, &MySqlServer::prepared(sql));
         opened.map_err(|error| error.failure(&endpoint))
     };
     let refused = open(&["BEGIN ?"]).err().unwrap();
@@ -156,7 +156,7 @@ fn what_one_client_waits_for_delays_no_other() {
         }
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
-    let mut lane = native::<MySqlServer>(&endpoint, &Session::default(), Choice::Auto, 2, Vec::new());
+    let mut lane = native::<MySqlServer>(&endpoint, &SessionSettings::default(), Choice::Auto, 2, Vec::new());
     assert_eq!(ask(&mut lane, 0, "BEGIN"), OpOutcome::Ok);
     assert!(matches!(ask(&mut lane, 0, "FAIL"), OpOutcome::Failed(error) if error.class == ErrorClass::Deadlock));
     assert_eq!(lane.recover(0), None);
@@ -177,7 +177,7 @@ fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Re
         let _ = answer(&mut stream);
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
-    let mut lane = native::<MySqlServer>(&endpoint, &Session::default(), way, 1, Vec::new());
+    let mut lane = native::<MySqlServer>(&endpoint, &SessionSettings::default(), way, 1, Vec::new());
     let op = StatementOp { text: "SELECT 1".to_owned(), rows, ..StatementOp::default() };
     assert!(matches!(lane.submit(0, &op), Submitted::Queued));
     let outcome = end_of(&mut lane);

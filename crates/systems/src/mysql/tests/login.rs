@@ -264,7 +264,7 @@ fn more_connections_than_there_are(server: &MySqlSystem, refused: Refused<'_>) {
     held.into_iter().for_each(Client::close);
     // A refused reconnect has its class, and works again later.
     let statements = MySqlServer::prepared(&["SELECT 1"]);
-    let mut lane = Probe(native::<MySqlServer>(&endpoint, &Session::default(), Choice::Auto, 1, statements));
+    let mut lane = Probe(native::<MySqlServer>(&endpoint, &SessionSettings::default(), Choice::Auto, 1, statements));
     lane.reconnect(0).unwrap();
     let mut held = vec![endpoint.connect(Purpose::Load).unwrap()];
     server.run("SET GLOBAL max_connections = 10");

@@ -49,7 +49,7 @@ impl ServerError for ErrorFields {
     }
 
     /// Writes the error on one line.
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         format!("{}{detail} [SQLSTATE {}]", self.message, self.code).replace('\n', " ")
     }

@@ -58,7 +58,7 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
 }
 
 fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
-    let session = Session { options: String::new(), settings: Vec::new(), database: None };
+    let session = SessionSettings { options: String::new(), settings: Vec::new(), database: None };
     native::<PostgresServer>(endpoint, &session, way, 2, Statements::Simple)
 }
 

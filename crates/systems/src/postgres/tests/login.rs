@@ -59,7 +59,7 @@ fn statements_that_are_wrong_fail_at_once(server: &PostgresSystem) {
     assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
     let [right, wrong] = ["SELECT $1::integer", "SELECT nothing FROM nowhere"].map(|sql| {
         let statements = PostgresServer::prepared(&[sql]);
-        let opened = Session::default().open_lane(&server.endpoint, &statements);
+        let opened = SessionSettings::default().open_lane(&server.endpoint, &statements);
         opened.map_err(|error| error.failure(&server.endpoint))
     });
     assert!(right.is_ok());

@@ -62,7 +62,7 @@ struct Ran {
 fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
     let url = format!("postgres://me@127.0.0.1:{port}/shop?sslmode=disable");
     let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
-    let session = Session { options: String::new(), settings: Vec::new(), database: None };
+    let session = SessionSettings { options: String::new(), settings: Vec::new(), database: None };
     let program =
         compile_with("SELECT 1;", &ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() }).unwrap();
     let gate = Gate::new(workers as usize);

@@ -300,7 +300,7 @@ fn open_private(mode: &str, connect: Connect) -> Option<PostgresSystem> {
     let plan = private_plan(mode, connect);
     let request = OpenRequest::new(&plan, Consent::OwnOnly);
     let (private, endpoint) = PostgresRecipe::start(plan.server.as_ref().unwrap(), &request).unwrap();
-    Some(ServerSystem::new(endpoint, Session::default(), Some(private), &request).unwrap())
+    Some(ServerSystem::new(endpoint, SessionSettings::default(), Some(private), &request).unwrap())
 }
 
 fn refused_program(system: &PostgresSystem, task: &Task) -> Option<Failure> {

@@ -46,7 +46,7 @@ impl Progress {
 /// Two clients on one thread.
 fn drive_two(port: u16, way: Choice, traffic: &NetworkTraffic, transactions: u64) -> LoadCounts {
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
-    let session = Session { options: String::new(), settings: Vec::new(), database: None };
+    let session = SessionSettings { options: String::new(), settings: Vec::new(), database: None };
     let options = ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
     let lane = native::<PostgresServer>(&endpoint, &session, way, 2, Statements::Simple);

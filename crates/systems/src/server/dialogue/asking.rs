@@ -21,7 +21,7 @@ pub(crate) trait ServerError: Sized {
     /// Makes the error of a failed login, unless it is a protocol error.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
 
-    fn said(&self) -> String;
+    fn describe(&self) -> String;
 
     fn error_class(&self) -> ErrorClass;
 
@@ -32,7 +32,7 @@ pub(crate) trait ServerError: Sized {
     fn hint(&self) -> Option<&'static str>;
 
     fn op_error(&self) -> OpError {
-        OpError { class: self.error_class(), message: self.said() }
+        OpError { class: self.error_class(), message: self.describe() }
     }
 }
 
@@ -63,7 +63,7 @@ impl<E: ServerError> fmt::Display for AskError<E> {
         match self {
             AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
             AskError::Wire(cause) => cause.fmt(f),
-            AskError::Server(error) => f.write_str(&error.said()),
+            AskError::Server(error) => f.write_str(&error.describe()),
             AskError::Interrupted => f.write_str(INTERRUPTED),
         }
     }

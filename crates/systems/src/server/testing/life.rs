@@ -95,7 +95,7 @@ pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(system: &ServerSyste
 /// A copy of what a killed server leaves would be recovered in each start.
 pub(crate) fn is_not_kept_once_killed<S: Server>(system: &ServerSystem<S>) {
     let mut private = system.private().unwrap();
-    let kept = private.kept(0).unwrap();
+    let kept = private.copy_folder(0).unwrap();
     private.running.signal(StopSignal::Kill);
     while private.running.runs().unwrap() {
         thread::sleep(Duration::from_millis(5));

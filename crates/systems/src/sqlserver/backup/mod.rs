@@ -20,7 +20,7 @@ use crate::sqlserver::counters::reason;
 use crate::sqlserver::dialect::{quoted, wide_literal};
 use crate::sqlserver::governor::{self, APPLICATION};
 use crate::sqlserver::lane::{AskError, Client};
-use crate::sqlserver::session::Session;
+use crate::sqlserver::session::SessionSettings;
 use crate::sqlserver::steps::SqlServerSession;
 use crate::sqlserver::watch::{Percent, Seen, Watch};
 use families::backup::backups::{
@@ -233,7 +233,7 @@ fn edition(client: &mut Client) -> Result<String, Failure> {
 }
 
 fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
-    Session::default().open(&endpoint.named(APPLICATION), Purpose::Load)
+    SessionSettings::default().open(&endpoint.named(APPLICATION), Purpose::Load)
 }
 
 /// Asks for the folder; it ends with a separator.
@@ -273,8 +273,8 @@ fn drop_copy(client: &mut Client) -> Result<(), Failure> {
 }
 
 fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
-    let told = client.one(SESSION_CPU).map_err(|error| reason(&error).unwrap_or_else(|| error.to_string()))?;
-    seconds_of(&told).ok_or_else(|| format!("the server gives `{told}` for the session's CPU time"))
+    let answer = client.one(SESSION_CPU).map_err(|error| reason(&error).unwrap_or_else(|| error.to_string()))?;
+    seconds_of(&answer).ok_or_else(|| format!("the server gives `{answer}` for the session's CPU time"))
 }
 
 /// CPU seconds of a session between two readings.
@@ -435,8 +435,8 @@ impl Backups for SqlServerBackups<'_> {
         // Only the restore's own. The meter begins at 0.
         copy.server_cpu = server_before.and_then(|before| Ok(self.system.server_cpu_s()? - before));
         copy.figures.push(session_cpu("restore_cpu/session", cpu, &mut client));
-        let told = known(heard.processed.get(2).copied(), "the server did not say it");
-        copy.figures.push(figure("restore_rate_told", "MB/s", told));
+        let rate = known(heard.processed.get(2).copied(), "the server did not say it");
+        copy.figures.push(figure("restore_rate_told", "MB/s", rate));
         // After the restore: it reads the whole backup.
         let started = Instant::now();
         let verified = client.ask_long(&statements::verify(&files), &|| request.go_on().is_ok(), &mut |_| ());

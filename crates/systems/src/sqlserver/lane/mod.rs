@@ -44,7 +44,7 @@ impl ServerError for ServerMessage {
         }
     }
 
-    fn said(&self) -> String {
+    fn describe(&self) -> String {
         self.to_string().replace(['\r', '\n'], " ")
     }
 
