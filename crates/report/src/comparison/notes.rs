@@ -110,8 +110,8 @@ fn publication(evidence: &Evidence) -> Vec<String> {
     cautions(evidence, PUBLICATION).into_iter().map(said).chain(origin).collect()
 }
 
-/// Of each benchmark, once.
-fn promises(evidence: &Evidence) -> Vec<(&str, Promise)> {
+/// Lists what the loads had to keep, each promise of a benchmark once.
+pub(super) fn promises(evidence: &Evidence) -> Vec<(&str, Promise)> {
     let mut found: Vec<(&str, Promise)> = Vec::new();
     for case in &evidence.cases {
         if let Some(promise) = Promise::of(&case.point).map(|promise| (case.benchmark.as_str(), promise))

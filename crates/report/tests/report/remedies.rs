@@ -104,7 +104,7 @@ fn each_reason_has_its_fix() {
             row.b.unavailable = vec![(missing.clone(), 3)];
             let kind = MarkKind::ClientSaturated;
             let detail = "3 of 2 cores".to_owned();
-            row.warnings.push(Warning::Marked { side: Some(side), kind, runs: 3, of: 10, detail });
+            row.warnings.push(Warning::Marked { side: Some(side), kind, runs: 3, of: 10, detail, data: None });
             row.outcome = Outcome::None(reason.clone());
         });
         let Some((text, command)) = expected(&reason) else {
@@ -147,7 +147,7 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
 fn rows_of_one_fix_have_one_line_and_runs_of_all_fixes_one_command() {
     let mut made = Builder { rounds: 4, ..Builder::default() }.build();
     for system in ["rollback-journal", "wal"] {
-        made.lack_because(system, "response_p99", 0..4, "fewer than 20000 transactions in the run");
+        made.lack_because(system, "response_p99", 0..4, &NoValue::too_few(20_000, "transactions in the run"));
     }
     let set = set(&made);
     assert_eq!(set.remedies.len(), 2, "{:?}", set.remedies);
