@@ -194,7 +194,8 @@ fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
     }
     let repeated = |metric: &str, reason: &str| {
         let text = format!("{RULES}system,kind,repetition,metric,value\na,,1,x,5\na,run,1,{metric},{reason}\n");
-        attempts(&text)
+        let experiment = into_experiment("x", &[import(&parse(&text).unwrap(), "a.csv").unwrap()]).unwrap();
+        experiment.repeated.iter().map(|(_, record)| record.state.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(repeated("restarted", "it was stopped"), ["aborted"]);
     assert_eq!(repeated("repeated", "it hung"), ["failed"]);

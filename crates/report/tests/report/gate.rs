@@ -163,7 +163,6 @@ fn rows_that_were_not_compared_are_no_pass() {
 #[test]
 fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lacks_it_more_often() {
     let candidate = "new <&\"|";
-    let too_few = NoValue::too_few(1_000, "transactions in the run");
     let lacking = |of_old: u32, of_new: u32| {
         let mut made = built(|_| 1_200.0, 0.004, 20);
         made.lack("old", "response_p99", 0..of_old);
