@@ -17,7 +17,10 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     if system.facts().unwrap().durability().unwrap().tier != DurabilityTier::Durable {
         return println!("skipped: the folders of tests are not on a disk");
     }
-    let of = |script: &str, clients| marked_tier(&run_of(&system, script, clients, Duration::from_secs(1)).unwrap());
+    let tier_after = |script: &str, clients, seconds| {
+        marked_tier(&run_of(&system, script, clients, Duration::from_secs(seconds)).unwrap())
+    };
+    let of = |script: &str, clients| tier_after(script, clients, 1);
     let insert = "INSERT INTO pgbench_history (tid, bid) VALUES (1, 1);\n";
     for clients in [1, 4, 16] {
         assert_eq!(of(insert, clients), None, "{clients} clients");
@@ -25,9 +28,14 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     assert_eq!(of("SELECT 1 INTO @a;\n", 1), None, "it changes nothing");
     let set = |value: u8| format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value};\n");
     for value in [0, 2] {
-        // The end of the run before may have cut the script off between its two settings.
-        system.run(&set(1));
-        assert_eq!(of(&format!("{}{insert}{}", set(value), set(1)), 1), Some(DurabilityTier::Delayed), "{value}");
+        let script = format!("{}{insert}{}", set(value), set(1));
+        // On a busy machine a second has too few commits to conclude from.
+        let is_marked = [1, 5, 20].into_iter().any(|seconds| {
+            // The end of the run before may have cut the script off between its two settings.
+            system.run(&set(1));
+            tier_after(&script, 1, seconds) == Some(DurabilityTier::Delayed)
+        });
+        assert!(is_marked, "{value}");
     }
 }
 

@@ -18,7 +18,14 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     if system.facts().unwrap().durability().unwrap().tier != DurabilityTier::Durable {
         return println!("skipped: the folders of tests are not on a disk");
     }
-    let of = |script: &str, clients| marked_tier(&run_of(&system, script, clients, Duration::from_secs(1)).unwrap());
+    let tier_after = |script: &str, clients, seconds| {
+        marked_tier(&run_of(&system, script, clients, Duration::from_secs(seconds)).unwrap())
+    };
+    let of = |script: &str, clients| tier_after(script, clients, 1);
+    let delayed = Some(DurabilityTier::Delayed);
+    // On a busy machine a second has too few commits to conclude from.
+    let is_delayed =
+        |script: &str, clients| [1, 5, 20].iter().any(|seconds| tier_after(script, clients, *seconds) == delayed);
     // One client, and several that share syncs.
     let insert = "INSERT INTO pgbench_history (tid, bid) VALUES (1, 1);\n";
     for clients in [1, 4, 16] {
@@ -26,22 +33,20 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     }
     assert_eq!(of(UPDATE, 1), None);
     assert_eq!(of("SELECT 1;\n", 4), None);
-    let delayed = Some(DurabilityTier::Delayed);
     // For each transaction alone: no session tells.
     let local = format!("BEGIN;\nSET LOCAL synchronous_commit = off;\n{UPDATE}COMMIT;\n");
     let function = format!("BEGIN;\nSELECT set_config('synchronous_commit', 'off', true);\n{UPDATE}COMMIT;\n");
     let back = format!("SET synchronous_commit = off;\n{UPDATE}SET synchronous_commit = on;\n");
     for script in [&local, &function, &back] {
-        assert_eq!(of(script, 1), delayed, "{script}");
+        assert!(is_delayed(script, 1), "{script}");
     }
     // For the session: without a write, no sync tells.
-    assert_eq!(of("SET synchronous_commit = off;\nSELECT 1;\n", 4), delayed);
+    assert!(is_delayed("SET synchronous_commit = off;\nSELECT 1;\n", 4));
     system.run("CREATE FUNCTION etalon.hurry() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM set_config(''synchronous_commit'', ''off'', true); RETURN NEW; END'");
     system.run(
         "CREATE TRIGGER hurry BEFORE INSERT ON etalon.pgbench_history FOR EACH ROW EXECUTE FUNCTION etalon.hurry()",
     );
-    assert_eq!(of(insert, 1), delayed);
-    assert_eq!(of(insert, 4), delayed);
+    assert!(is_delayed(insert, 1) && is_delayed(insert, 4));
 }
 
 #[test]
