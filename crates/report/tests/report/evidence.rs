@@ -308,7 +308,11 @@ impl Made {
     }
 
     pub fn mark(&mut self, position: u32, kind: MarkKind, detail: &str) {
-        self.evidence.marks.push((i64::from(position) + 1, Mark::new(kind, detail.to_owned())));
+        self.put_mark(position, Mark::new(kind, detail));
+    }
+
+    pub fn put_mark(&mut self, position: u32, mark: Mark) {
+        self.evidence.marks.push((i64::from(position) + 1, mark));
     }
 
     pub fn position_of(&self, system: &str) -> u32 {

@@ -258,7 +258,7 @@ fn a_warm_up_ends_after_the_last_change_of_level() {
     for (at, end) in [(position, 2), (position + 4, 3)] {
         let mark = Mark::warm_up_too_short("the rate", end, 5);
         assert_eq!(mark.change_point(), Some(end as f64 / 5.0));
-        made.mark(at, mark.kind, &mark.detail);
+        made.put_mark(at, mark);
     }
     let systems: Vec<&str> = [position, position + 4]
         .map(|at| &*made.evidence.cases[made.evidence.runs[at as usize].planned.case as usize].system)
