@@ -144,7 +144,10 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
         Ok(value) => Reading::Value(value),
         Err(reason) => {
             let needed = row.get::<_, Option<i64>>(first + 7)?.unwrap_or_default();
-            Reading::Unavailable(NoValue { kind: enum_names::read_absence(row, first + 6, needed.unsigned_abs())?, reason })
+            Reading::Unavailable(NoValue {
+                kind: enum_names::read_absence(row, first + 6, needed.unsigned_abs())?,
+                reason,
+            })
         }
     };
     Ok(Measurement { metric, reading })

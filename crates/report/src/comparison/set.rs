@@ -447,21 +447,18 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     } else {
         Vec::new()
     };
-    let disk = disk::groups(evidence, &index, &looked_at, &rules);
-    let clients = clients::groups(evidence, &index, &looked_at, &rules);
-    let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
     let set = ComparisonSet {
         answer: String::new(),
         compared: Vec::new(),
-        rules,
         families,
         tables,
         unmeasured,
         one_sided,
         figures,
-        disk,
-        clients,
-        hosts,
+        disk: disk::groups(evidence, &index, &looked_at, &rules),
+        clients: clients::groups(evidence, &index, &looked_at, &rules),
+        hosts: hosts::groups(evidence, &index, &looked_at, &rules),
+        rules,
         counts: evidence.counts(),
         rounds: evidence.rounds(),
         fewest_rounds: evidence.fewest_rounds(),
@@ -469,7 +466,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
-        promises: promises(evidence).into_iter().map(|(name, promise)| (name.to_owned(), promise)).collect(),
+        promises: promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),
     };
