@@ -1,5 +1,6 @@
 //! The command line.
 
+mod comparing;
 mod conduct;
 
 use std::path::PathBuf;
@@ -8,9 +9,21 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use formats::pgbench::SeventhColumn;
 
+pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
 
 use crate::commands::import::AUTO;
+
+/// Headings of `--help`, in their order.
+mod heading {
+    pub const SYSTEMS: &str = "Systems";
+    pub const LOAD: &str = "Load";
+    pub const SCHEDULE: &str = "Schedule";
+    pub const COMPARISON: &str = "Comparison";
+    pub const OUTPUT: &str = "Output";
+    pub const SAFETY: &str = "Safety";
+    pub const GLOBAL: &str = "Global";
+}
 
 /// Measures database servers and the disks under them, platform A against platform B: which is faster, by how much,
 /// and how sure that is.
@@ -24,18 +37,18 @@ use crate::commands::import::AUTO;
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done · 1 ran, and the answer is bad · 2 error in arguments or plan · 3 could not \
-                        run · 4 inconclusive when asked to fail · 130 interrupted, resumable"
+    after_help = "Exit codes: 0 done · 1 finished, but runs failed or the gate did not pass · 2 error in arguments or \
+                  plan · 3 could not run · 4 inconclusive when asked to fail · 130 interrupted, resumable"
 )]
 pub struct Cli {
     /// Print one JSON object on stdout instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = heading::GLOBAL)]
     pub json: bool,
-    /// When to use colours (`NO_COLOR` is honoured)
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// When to use colours; `NO_COLOR` turns them off
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = heading::GLOBAL, hide_short_help = true)]
     pub color: Color,
-    /// Say nothing but results, warnings and errors
-    #[arg(long, short, global = true)]
+    /// Print only results, warnings and errors
+    #[arg(long, short, global = true, help_heading = heading::GLOBAL)]
     pub quiet: bool,
     /// What to do
     #[command(subcommand)]
@@ -78,7 +91,7 @@ pub enum Command {
     Run(RunArgs),
     /// Write a commented plan for systems: what `run` with the same words would do
     Init(InitArgs),
-    /// Go on with an experiment that was interrupted
+    /// Continue an experiment that was interrupted
     Resume(ResumeArgs),
     /// Add rounds to an experiment that has ended, until it is sure or as many as you say
     Extend(ExtendArgs),
@@ -86,7 +99,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Compare the systems of an experiment, or experiments of other days, hosts or versions
     Compare(CompareArgs),
-    /// Carry out a command line of SQLIO's, or a batch file of them, unchanged
+    /// Run an SQLIO command line, or a batch file of them, unchanged
     Sqlio(SqlioArgs),
     /// Pass or fail, for continuous integration
     Gate(GateArgs),
@@ -102,7 +115,7 @@ pub enum Command {
     List(ListArgs),
     /// Show anything that `list` names, or what a store holds
     Show(ShowArgs),
-    /// Say what will disturb a measurement on this machine, and how to mend it
+    /// Say what will disturb a measurement on this machine, and how to fix it
     Doctor(DoctorArgs),
     /// Serve a conductor on another host: make its load, or run the systems that its plan puts here
     Agent(AgentArgs),
@@ -119,27 +132,36 @@ pub enum Command {
 /// What is asked of what.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Question {
-    /// Systems: URLs, `env:NAME`, folders of disks, or what étalon starts and removes itself (`postgres`, `postgres:18`,
-    /// `mariadb`, `mysql`, `sqlite`), each also as `NAME=URL`. Or a script, or the file or name of a plan; the values of
-    /// `$1 $2 …` stand behind a `.smack` file
+    /// Systems by their URLs or short names, a script, or a plan
+    ///
+    /// A system is a URL, `env:NAME`, a folder on a disk, or a server that étalon starts and removes itself (`postgres`,
+    /// `postgres:18`, `mariadb`, `mysql`, `sqlite`), each also as `NAME=URL`. A plan is a file or the name of a built-in one.
+    /// The values of `$1 $2 …` follow a `.smack` file
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
-    /// A system to run on instead of the plan's, as `NAME=URL` or `URL`, or one of the plan's by its `NAME`; several
-    /// are compared
-    #[arg(long, visible_alias = "url", value_name = "[NAME=]URL")]
+    /// Run on this system instead of the plan's; several are compared
+    ///
+    /// The name of one of the plan's systems picks that one
+    #[arg(long, visible_alias = "url", value_name = "[NAME=]URL", help_heading = heading::SYSTEMS)]
     pub system: Vec<String>,
-    /// What the clients do: a file in pgbench's or super-smack's language, or a built-in script; several are asked one by
-    /// one. Without it `tpcb-like` and `select-only`, on tables of étalon's own
-    #[arg(long, value_name = "FILE|NAME")]
+    /// Script that the clients run; several are measured one by one
+    ///
+    /// A file in pgbench's or super-smack's language, or a built-in script. Without it `tpcb-like` and `select-only`, on
+    /// tables that étalon makes
+    #[arg(long, value_name = "FILE|NAME", help_heading = heading::LOAD)]
     pub script: Vec<String>,
-    /// Clients at the same time, one or several numbers: `1,8`; for disks the operations under way
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// Number of clients, or several: `1,8`
+    ///
+    /// For disks, the number of operations in flight
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = heading::LOAD)]
     pub clients: Vec<String>,
-    /// The time of the whole experiment, into which rounds and runs are fitted; about a minute for two systems without it
-    #[arg(long = "for", value_name = "TIME")]
+    /// Time of the whole experiment, such as `5m`
+    ///
+    /// Rounds and runs are fitted into it. Without it two systems take about a minute
+    #[arg(long = "for", value_name = "TIME", help_heading = heading::SCHEDULE)]
     pub time: Option<String>,
-    /// What the experiment is called, in its report and the names of its files
-    #[arg(long, value_name = "NAME")]
+    /// Name of the experiment, in its report and its files' names
+    #[arg(long, value_name = "NAME", help_heading = heading::OUTPUT)]
     pub name: Option<String>,
 }
 
@@ -149,38 +171,41 @@ pub struct PlanSource {
     /// Its systems and benchmarks, or a plan
     #[command(flatten)]
     pub question: Question,
-    /// The folder, file or device that the plan's disk systems work on, or that their volumes' images are made in
-    #[arg(long, value_name = "DIR")]
+    /// Folder, file or device that disk systems work on
+    ///
+    /// The images of volumes are made there, too
+    #[arg(long, value_name = "DIR", help_heading = heading::SYSTEMS)]
     pub target: Option<PathBuf>,
-    /// Run the plan's quick form, one round of short runs if it has none: to see it work, not for a verdict
-    #[arg(long, conflicts_with = "time")]
+    /// Run one round of short runs to see it work: no verdict
+    ///
+    /// The plan's quick form, if it has one
+    #[arg(long, conflicts_with = "time", help_heading = heading::SCHEDULE)]
     pub quick: bool,
-    /// How often each case is run; of a range such as `6..60`, until every row is decided
-    #[arg(long, value_name = "N|FROM..TO")]
+    /// Rounds; a range such as `6..60` stops when every row is decided
+    #[arg(long, value_name = "N|FROM..TO", help_heading = heading::SCHEDULE)]
     pub rounds: Option<String>,
-    /// Override any key of the plan, as in `--set schedule.rounds=6`
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// Override a key of the plan: `--set schedule.rounds=6`
+    #[arg(long, value_name = "KEY=VALUE", help_heading = heading::SYSTEMS)]
     pub set: Vec<String>,
     /// What is compared although it differs
     #[command(flatten)]
     pub allowing: Allowing,
-    /// Run one system as both sides: the first of the plan, or the one named
-    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "")]
+    /// Run one system as both sides: the first, or the one named
+    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", help_heading = heading::SYSTEMS)]
     pub aa: Option<String>,
 }
 
 /// What the load may use and do.
 #[derive(Args, Clone, Debug)]
 pub struct Loading {
-    /// What sends and receives for the clients of a server, and reads and writes blocks: `ring` is io_uring, `poller`
-    /// epoll or its like, and threads that block
-    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    /// What sends, receives, reads and writes for the clients
+    #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = heading::LOAD, hide_short_help = true)]
     pub reactor: Reactor,
-    /// Let scripts run commands of the shell, as you: only for scripts that you trust
-    #[arg(long)]
+    /// Let scripts run shell commands as you: only for scripts that you trust
+    #[arg(long, help_heading = heading::SAFETY, hide_short_help = true)]
     pub allow_shell: bool,
-    /// Write over a whole device that a disk system names, such as `disk:/dev/sdb`
-    #[arg(long = "i-will-lose-the-data-on", value_name = "DEVICE")]
+    /// Overwrite a whole device that a disk system names, such as `disk:/dev/sdb`
+    #[arg(long = "i-will-lose-the-data-on", value_name = "DEVICE", help_heading = heading::SAFETY, hide_short_help = true)]
     pub forfeit: Vec<PathBuf>,
 }
 
@@ -202,7 +227,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub source: PlanSource,
     /// Folder for the store and the report
-    #[arg(long, short, value_name = "DIR", default_value = "etalon-results")]
+    #[arg(long, short, value_name = "DIR", default_value = "etalon-results", help_heading = heading::OUTPUT)]
     pub output: PathBuf,
     #[command(flatten)]
     pub conduct: Conduct,
@@ -232,12 +257,13 @@ pub struct PlanArgs {
     /// The plan
     #[command(flatten)]
     pub source: PlanSource,
-    /// The store of an earlier experiment with these systems and benchmarks, of three rounds or more: says how many rounds this
-    /// one will take
-    #[arg(long, value_name = "STORE")]
+    /// Forecast the number of rounds from an earlier experiment
+    ///
+    /// Its store, of the same systems and benchmarks, with three rounds or more
+    #[arg(long, value_name = "STORE", help_heading = heading::SCHEDULE)]
     pub pilot: Option<PathBuf>,
-    /// The smallest difference that those rounds have to show; the plan's margin without it
-    #[arg(long, value_name = "SHARE", requires = "pilot")]
+    /// Smallest difference that those rounds must show [default: the plan's margin]
+    #[arg(long, value_name = "SHARE", requires = "pilot", help_heading = heading::SCHEDULE)]
     pub detect: Option<String>,
 }
 
@@ -255,73 +281,34 @@ pub struct InitArgs {
     pub force: bool,
 }
 
-/// How to compare.
-#[derive(Args, Clone, Debug)]
-pub struct Comparing {
-    /// Half width of the zone of equivalence, as in `3%` or `0.03`
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub margin: Option<String>,
-    /// Level of the intervals, as in `95%` or `0.95`
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub level: Option<String>,
-    /// How each side is summed up in the columns A and B: mean, trimmed, median or best
-    #[arg(long, value_name = "NAME")]
-    pub estimator: Option<String>,
-    /// Metrics to show: names separated by commas, or `all`
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub metrics: Vec<String>,
-    /// Keys whose values are compared, instead of the systems
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub cols: Vec<String>,
-    /// Keys that tell rows apart
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub rows: Vec<String>,
-    /// Keys that tell tables apart
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub by: Vec<String>,
-    /// What is compared although it differs
-    #[command(flatten)]
-    pub allowing: Allowing,
-}
-
-/// Verdicts that are refused otherwise.
-#[derive(Args, Clone, Debug, Default)]
-pub struct Allowing {
-    /// Give verdicts although the systems promise different things at commit; the output says so
-    #[arg(long)]
-    pub allow_unequal_durability: bool,
-    /// Give verdicts although one side ran after the other; the output says so
-    #[arg(long)]
-    pub allow_sequential_order: bool,
-    /// Give verdicts although the systems did different work: rows of transactions, or spans of disks; the output says so
-    #[arg(long)]
-    pub allow_different_rows: bool,
-}
-
 /// `etalon compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
     /// The experiment's store; with a second store the older one, as STORE or STORE:SYSTEM
     #[arg(value_name = "STORE")]
     pub store: String,
-    /// The system to compare with and the system to compare; or stores of other days, hosts or versions, which are compared with
-    /// the first, each as STORE or STORE:SYSTEM
+    /// Baseline and candidate, or stores of other days, hosts or versions
+    ///
+    /// The stores, each as STORE or STORE:SYSTEM, are compared with the first
     #[arg(value_name = "A B | STORE")]
     pub others: Vec<String>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
     /// Show every run's value
-    #[arg(long, alias = "trials")]
+    #[arg(long, alias = "trials", help_heading = heading::OUTPUT)]
     pub runs: bool,
     /// Show every row, also of an import that takes more than 120 lines
-    #[arg(long)]
+    #[arg(long, help_heading = heading::OUTPUT)]
     pub all: bool,
     /// Print Markdown
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", help_heading = heading::OUTPUT)]
     pub markdown: bool,
-    /// How to print the results; `--runs` then prints a report for each run
-    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["json", "markdown"])]
+    /// How to print the results; with `--runs`, a report for each run
+    #[arg(
+        long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["json", "markdown"], help_heading = heading::OUTPUT,
+        hide_short_help = true
+    )]
     pub format: ResultFormat,
 }
 
@@ -368,24 +355,25 @@ pub struct SqlioArgs {
 pub struct GateArgs {
     /// The experiment's store; with `--baseline` that of the candidate, as STORE or STORE:SYSTEM
     pub store: String,
-    /// The store of an earlier experiment to hold the candidate against, as STORE or STORE:SYSTEM: what changed between the two
-    /// is in the answer
-    #[arg(long, value_name = "STORE")]
+    /// Earlier experiment to compare the candidate with, as STORE or STORE:SYSTEM
+    ///
+    /// The answer includes whatever changed between the two
+    #[arg(long, value_name = "STORE", help_heading = heading::SYSTEMS)]
     pub baseline: Option<String>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
-    /// A regression beyond this fails, as in `5%` or `0.05`; the plan's margin when not given
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    /// Fail on a regression beyond this, such as `5%` [default: the plan's margin]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, help_heading = heading::COMPARISON)]
     pub max_regression: Option<String>,
     /// What an inconclusive row does
-    #[arg(long, value_name = "WHAT", default_value = "pass")]
+    #[arg(long, value_name = "WHAT", default_value = "pass", help_heading = heading::COMPARISON)]
     pub inconclusive: OnInconclusive,
-    /// With fewer compared rows than this the gate does not pass; all rows of the plan when not given
-    #[arg(long, value_name = "N")]
+    /// Fewest compared rows with which the gate passes [default: all rows of the plan]
+    #[arg(long, value_name = "N", help_heading = heading::COMPARISON)]
     pub min_rows: Option<usize>,
-    /// How to say it
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// How to print the answer
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = heading::OUTPUT)]
     pub format: GateFormat,
 }
 

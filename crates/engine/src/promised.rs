@@ -136,7 +136,7 @@ impl Tried {
                 model::duration::format(limit)
             )
         };
-        (is_alone_kept && is_busy && !is_slowed).then(|| Mark { kind: MarkKind::TooFewClients, detail: detail() })
+        (is_alone_kept && is_busy && !is_slowed).then(|| Mark::new(MarkKind::TooFewClients, detail()))
     }
 
     fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
@@ -279,7 +279,7 @@ fn too_few(rate: f64, length: Duration, unit: &str) -> Option<Mark> {
             Promise::ENOUGH
         )
     };
-    (operations < Promise::ENOUGH).then(|| Mark { kind: MarkKind::TooFewOperations, detail: detail() })
+    (operations < Promise::ENOUGH).then(|| Mark::new(MarkKind::TooFewOperations, detail()))
 }
 
 /// The limit that was found is the load generator's own.
@@ -288,7 +288,7 @@ fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
     let rate = point.rate?.round();
     let kept = if point.is_kept == Some(true) { "the promise was kept" } else { "the promise was not kept" };
     let detail = format!("at {rate} {unit}, where {kept}, the client was at its own limit, not the system");
-    Some(Mark { kind: MarkKind::ClientSaturated, detail })
+    Some(Mark::new(MarkKind::ClientSaturated, detail))
 }
 
 fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
@@ -374,7 +374,7 @@ mod tests {
             Measurement::new(id, unit, Direction::Lower, Role::Primary, Reading::Value(value))
         };
         let mut marks = Vec::new();
-        let mut mark = |kind| marks.push(Mark { kind, detail: "as made up".to_owned() });
+        let mut mark = |kind| marks.push(Mark::new(kind, "as made up".to_owned()));
         if !is_met {
             mark(MarkKind::RateNotMet);
         }

@@ -201,7 +201,7 @@ impl Registry {
         refused.collect()
     }
 
-    pub fn would_make(&self, system: &SystemPlan) -> Result<String, Failure> {
+    pub fn would_make(&self, system: &SystemPlan) -> Result<Option<String>, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_make(&system))
     }

@@ -166,8 +166,8 @@ pub trait Engine: Sync {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
-    /// What étalon makes there and removes at the end, to stand after "makes"; without connecting.
-    fn would_make(&self, system: &SystemPlan) -> String;
+    /// What étalon makes there and removes at the end, to stand after "makes", `None` for nothing; without connecting.
+    fn would_make(&self, system: &SystemPlan) -> Option<String>;
 
     /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;

@@ -325,7 +325,7 @@ impl Places for Fleet {
             observer.tasks_ended(&tasks);
         }
         let detail = "an earlier run of the experiment had it measured, and ended before it was stored".to_owned();
-        record.marks.push(Mark { kind: MarkKind::Note, detail });
+        record.marks.push(Mark::new(MarkKind::Note, detail));
         Some(record)
     }
 

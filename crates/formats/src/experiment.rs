@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 pub use model::UNKNOWN;
-use model::facts::{ENDED, IMPORT_NOTES, IMPORT_SOURCE, IMPORT_TOOL};
+use model::facts::{IMPORT_NOTES, IMPORT_SOURCE, IMPORT_TOOL};
 use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
@@ -74,7 +74,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     }
     let gaps = shape.gaps(&taken);
     for (_, case, record, _) in &mut placed {
-        record.marks.extend(gaps.get(case).map(|detail| Mark { kind: MarkKind::Note, detail: detail.clone() }));
+        record.marks.extend(gaps.get(case).map(|detail| Mark::new(MarkKind::Note, detail.clone())));
     }
     // Stable: a round's results keep their order.
     placed.sort_by_key(|(round, case, ..)| (*round, *case));
@@ -336,7 +336,7 @@ impl Shape {
             }
             for (import, _) in of_system {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
-                    facts.passing(ENDED, format!("{ended} of {of}"));
+                    facts.set_ended(ended, of);
                 }
                 tools.insert(describe(import));
                 notes.extend(import.notes.iter().map(String::as_str));
@@ -452,9 +452,9 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
     let mut measurements = result.measurements.clone();
     let converted: Vec<String> =
         measurements.iter_mut().filter_map(|one| convert(one, &result.benchmark, dimensions)).collect();
-    let source = Mark { kind: MarkKind::Source, detail: import.source.clone() };
+    let source = Mark::new(MarkKind::Source, import.source.clone());
     let details = result.notes.iter().chain(&converted);
-    let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+    let mark = |detail: &String| Mark::new(MarkKind::Note, detail.clone());
     let (state, reason) = match &result.dropped {
         None => (RunState::Measured, None),
         Some((state, reason)) => (*state, Some(reason.clone())),

@@ -9,15 +9,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::csv::{quoted, quoted_raw, unguarded};
-use model::{Direction, NoValue, Point, Reading, Role, Value};
+use model::{Direction, Point, Reading, Role, Value};
 
 use crate::text::{number, shortened};
 use crate::{ExportedRules, FormatError};
 
+mod absence;
 mod import;
+mod mark_code;
 pub mod wide;
 
 pub use import::{READER, import};
+pub use mark_code::code as mark_code;
 
 pub const BENCHMARK: &str = "imported";
 pub const MEASURED: &str = "measured";
@@ -27,7 +30,7 @@ pub const FACTOR: &str = "factor";
 /// Kind of rows with a system's passing facts.
 pub const CIRCUMSTANCE: &str = "circumstance";
 /// Kind of rows about a run: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
-/// state of a run without result with the reason, or [`REPEATED`].
+/// state of a run without result with the reason, or [`REPEATED`], or [`RESTARTED`].
 pub const RUN: &str = "run";
 /// What [`RUN`] was called in tables of étalon before its words changed.
 const EARLIER_RUN: &str = "trial";
@@ -35,7 +38,9 @@ pub const ELAPSED: &str = "elapsed";
 pub const BEGAN: &str = "began";
 /// An attempt at a run that failed and was repeated; its value is the reason.
 pub const REPEATED: &str = "repeated";
-/// Kind of rows with étalon's marks: metric is the mark's kind, value its detail.
+/// An attempt at a run in which étalon itself ended, and that was repeated; its value is the reason.
+pub const RESTARTED: &str = "restarted";
+/// Kind of rows with étalon's marks: metric is the mark's kind, value its detail, unit its [`mark_code`].
 pub const MARK: &str = "mark";
 /// Precedes the reason.
 pub const REASON: &str = "n/a: ";
@@ -379,7 +384,7 @@ impl Columns {
             return Ok(Reading::unavailable(NO_REASON));
         }
         if let Some(reason) = text.strip_prefix(REASON).filter(|reason| !reason.is_empty()) {
-            return Ok(Reading::Unavailable(NoValue::from(reason.to_owned())));
+            return Ok(Reading::Unavailable(absence::read(reason)));
         }
         if let Some(value) = number(text) {
             return Ok(Reading::Value(value));
@@ -463,7 +468,7 @@ fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
             _ if !is_measured(row) => quoted(&row.written),
             Reading::Value(value) => value.to_string(),
             Reading::Unavailable(missing) if missing.reason == NO_REASON => "n/a".to_owned(),
-            Reading::Unavailable(missing) => quoted(&format!("{REASON}{}", missing.to_string().trim())),
+            Reading::Unavailable(missing) => quoted(&format!("{REASON}{}", absence::write(missing).trim())),
         });
         lines.push(fields.join(","));
     }

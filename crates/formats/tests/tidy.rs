@@ -192,7 +192,14 @@ fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
     for reason in ["interrupted by the user: connection lost", "the process ended in mid-run"] {
         assert_eq!(states(RULES.to_owned() + &table(reason)), ["measured", "aborted", "failed"], "{reason}");
     }
-    assert_eq!(states(RULES.to_owned() + &table("it hung")), ["measured", "failed", "failed"]);
+    let repeated = |metric: &str, reason: &str| {
+        let text = format!("{RULES}system,kind,repetition,metric,value\na,,1,x,5\na,run,1,{metric},{reason}\n");
+        let experiment = into_experiment("x", &[import(&parse(&text).unwrap(), "a.csv").unwrap()]).unwrap();
+        experiment.repeated.iter().map(|(_, record)| record.state.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(repeated("restarted", "it was stopped"), ["aborted"]);
+    assert_eq!(repeated("repeated", "it hung"), ["failed"]);
+    assert_eq!(repeated("repeated", "interrupted by the user"), ["aborted"], "a table of before");
 }
 
 #[test]

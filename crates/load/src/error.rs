@@ -24,6 +24,8 @@ pub enum FailureKind {
     /// The plan asks for something wrong.
     Plan,
     Verification,
+    /// Another program listens on the port that a server was to have.
+    PortTaken,
     /// No operation ended in the measured part.
     NothingEnded,
     /// The user ended it.

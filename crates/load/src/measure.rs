@@ -6,7 +6,7 @@ pub mod shape;
 mod steady;
 
 use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P, ROWS_CHANGED, ROWS_RETURNED};
-use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
+use model::{Direction, Mark, MarkData, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
 use crate::durations::Durations;
@@ -197,7 +197,9 @@ pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
     let counted = ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0);
     let marks = counted.map(|(class, count)| {
         let message = counts.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
-        Mark { kind: MarkKind::Errors, detail: format!("{count} × {}: {message}", class.as_str()) }
+        let mark = Mark::new(MarkKind::Errors, format!("{count} × {}: {message}", class.as_str()));
+        let is_lost = matches!(class, ErrorClass::Serialization | ErrorClass::Deadlock);
+        if is_lost { mark.with_data(MarkData::LostToOthers) } else { mark }
     });
     marks.collect()
 }
@@ -220,7 +222,7 @@ pub fn rate_not_met(evidence: &LoadResult<'_>, what: &str) -> Option<Mark> {
     } else {
         return None;
     };
-    Some(Mark { kind, detail })
+    Some(Mark::new(kind, detail))
 }
 
 /// p-values behind [`Steady`]: a reader of several runs adjusts all of them together.

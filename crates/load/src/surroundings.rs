@@ -28,7 +28,7 @@ impl Surroundings {
             Measurement::new(&id, unit, direction, Role::Diagnostic, reading.into())
         });
         let marks = host::doctor::disturbances(watched).into_iter().map(|mark| match host {
-            Some(host) => Mark { detail: format!("{host}: {}", mark.detail), ..mark },
+            Some(host) => Mark { host: Some(host.to_owned()), ..mark },
             None => mark,
         });
         Surroundings { measurements: measurements.collect(), marks: marks.collect() }

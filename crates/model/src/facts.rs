@@ -41,7 +41,7 @@ pub const IMPORT_SOURCE: &str = "imported.source";
 /// What its readers noted of the files, once each.
 pub const IMPORT_NOTES: &str = "imported.notes";
 /// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.
-pub const ENDED: &str = "imported.ended";
+const ENDED: &str = "imported.ended";
 /// Width of the buckets from which the tool of an imported system prints percentiles of times, as a share of a value.
 pub const PERCENTILE_BUCKET: &str = "imported.percentile_bucket";
 /// Present only where étalon itself has not met the real engine.
@@ -109,6 +109,16 @@ impl Facts {
         let tier: DurabilityTier = self.get(TIER)?.parse().ok()?;
         let because = self.get(TIER_BECAUSE).unwrap_or_default().to_owned();
         Some(Durability { tier, because, except: self.get(TIER_EXCEPT).map(str::to_owned) })
+    }
+
+    /// Records that an experiment was exported when `ended` of its rounds, or runs, had ended.
+    pub fn set_ended(&mut self, ended: usize, of: usize) {
+        self.passing(ENDED, format!("{ended} of {of}"));
+    }
+
+    pub fn ended(&self) -> Option<(usize, usize)> {
+        let (ended, of) = self.get(ENDED)?.split_once(" of ")?;
+        Some((ended.parse().ok()?, of.parse().ok()?))
     }
 
     /// Records what tells this instance from another one that is equal; see [`INSTANCE`].

@@ -126,13 +126,13 @@ pub enum Reading {
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
 pub struct NoValue {
     pub kind: Absence,
     pub reason: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Absence {
     /// It could not be had.
     Unavailable,
@@ -173,7 +173,7 @@ impl Absence {
 impl NoValue {
     /// The run had fewer operations than the figure takes; `what` names them, as in `transactions in the run`.
     pub fn too_few(needed: u64, what: &str) -> NoValue {
-        Absence::TooFewOperations { needed }.because(format!("{TOO_FEW}{needed} {what}"))
+        Absence::TooFewOperations { needed }.because(format!("fewer than {needed} {what}"))
     }
 
     /// Number of operations that a run would have needed, if it had too few.
@@ -182,36 +182,11 @@ impl NoValue {
     }
 }
 
-/// Begins the stored text of a figure for which there were too few operations.
-const TOO_FEW: &str = "fewer than ";
-
-/// Reads what [`NoValue::too_few`] wrote into a store.
-fn too_few_from(text: &str) -> Option<NoValue> {
-    let (needed, what) = text.strip_prefix(TOO_FEW)?.split_once(' ')?;
-    needed.parse().ok().map(|needed| NoValue::too_few(needed, what))
-}
-
-/// As stores, tables and messages keep it: `wrong answer: pairs: expected 360, got 342`.
+/// For people: `wrong answer: pairs: expected 360, got 342`.
 impl fmt::Display for NoValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.label().map_or(Ok(()), |label| write!(f, "{label}: "))?;
         f.write_str(&self.reason)
-    }
-}
-
-impl From<NoValue> for String {
-    fn from(missing: NoValue) -> String {
-        missing.to_string()
-    }
-}
-
-/// Of a text that [`NoValue`] displayed.
-impl From<String> for NoValue {
-    fn from(text: String) -> NoValue {
-        let of = |kind: Absence| Some(kind.because(text.strip_prefix(kind.label()?)?.strip_prefix(": ")?));
-        let told = [Absence::Wrong, Absence::Unsupported, Absence::Failed];
-        let labelled = told.into_iter().find_map(of).or_else(|| too_few_from(&text));
-        labelled.unwrap_or_else(|| Absence::Unavailable.because(text))
     }
 }
 
@@ -273,21 +248,6 @@ mod tests {
         all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
         all(&["bytes", "B", "KiB", "GB"], Quantity::Size);
         all(&["", "pages", "/io", "%", "score"], Quantity::Number);
-    }
-
-    #[test]
-    fn a_reason_comes_back_from_its_text_with_its_kind() {
-        for (kind, text) in [
-            (Absence::Wrong, "wrong answer: pairs: expected 360, got 342"),
-            (Absence::Unsupported, "unsupported: no union"),
-            (Absence::Failed, "failed: 24144"),
-            (Absence::Unavailable, "no total without S1, wrong answer: failed"),
-            (Absence::TooFewOperations { needed: 1_000 }, "fewer than 1000 transactions in the run"),
-            (Absence::Unavailable, "fewer than two numbers of the key clients have a figure"),
-        ] {
-            let read = NoValue::from(text.to_owned());
-            assert_eq!((read.kind, read.to_string().as_str()), (kind, text));
-        }
     }
 
     #[test]

@@ -15,13 +15,6 @@ pub const INTERRUPTED: &str = "interrupted by the user";
 /// Reason of a run that ended with the process.
 pub const PROCESS_ENDED: &str = "the process ended in mid-run";
 
-/// Whether étalon's own end is the reason of a run without result.
-pub fn is_own_end(reason: &str) -> bool {
-    // What stores of before 0.1.0 say.
-    const FORMERLY: &str = "the process ended in mid-trial";
-    [INTERRUPTED, PROCESS_ENDED, FORMERLY].iter().any(|own| reason.starts_with(own))
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
@@ -31,7 +24,7 @@ pub enum RunState {
     Measured,
     /// It could not run, or its result cannot be trusted: the reason says why.
     Failed,
-    /// Interrupted by the user or by the end of the process.
+    /// Étalon itself ended in the middle of it, by its user or with its process: that says nothing of the system.
     Aborted,
     /// Measured again later: kept, but in no figure.
     Superseded,
@@ -245,28 +238,61 @@ impl FromStr for MarkKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     pub kind: MarkKind,
+    /// Agent's machine that it is about. `None` for the only machine, and for the whole run.
+    pub host: Option<String>,
+    /// A sentence without its first capital and its full stop, for people alone.
     pub detail: String,
+    pub data: Option<MarkData>,
+}
+
+/// What programs read of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkData {
+    /// The level of the run changed after this many of its intervals.
+    ChangePoint { after: u32, of: u32 },
+    /// The errors are those of a transaction that lost against others and may be tried again.
+    LostToOthers,
 }
 
 impl Mark {
-    /// `what` has a rate that changed its level after so many of the run's intervals.
+    pub fn new(kind: MarkKind, detail: impl Into<String>) -> Mark {
+        Mark { kind, host: None, detail: detail.into(), data: None }
+    }
+
+    pub fn with_data(self, data: MarkData) -> Mark {
+        Mark { data: Some(data), ..self }
+    }
+
+    /// `what` has a rate that changed its level after `end` of the run's intervals.
     pub fn warm_up_too_short(what: &str, end: usize, intervals: usize) -> Mark {
         let detail = format!("{what} changed its level after {end} of {intervals} intervals");
-        Mark { kind: MarkKind::WarmUpTooShort, detail }
+        let data = MarkData::ChangePoint { after: end as u32, of: intervals as u32 };
+        Mark::new(MarkKind::WarmUpTooShort, detail).with_data(data)
     }
 
     /// Names what the system no longer is as it was before the first run.
     pub fn system_changed(changes: &[Difference]) -> Mark {
         let detail = changes.iter().map(Difference::text).collect::<Vec<_>>().join("; ");
-        Mark { kind: MarkKind::SystemChanged, detail }
+        Mark::new(MarkKind::SystemChanged, detail)
     }
 
-    /// Of a warm-up that was too short: the share of the run before the change.
+    /// Share of the run before its level changed.
     pub fn change_point(&self) -> Option<f64> {
-        let (_, found) = self.detail.rsplit_once(" after ").filter(|_| self.kind == MarkKind::WarmUpTooShort)?;
-        let (end, all) = found.strip_suffix(" intervals")?.split_once(" of ")?;
-        let (end, all): (f64, f64) = (end.parse().ok()?, all.parse().ok()?);
-        (end > 0.0 && end <= all).then(|| end / all)
+        match self.data? {
+            MarkData::ChangePoint { after, of } if after > 0 && after <= of => Some(f64::from(after) / f64::from(of)),
+            _ => None,
+        }
+    }
+}
+
+/// The detail, after the host's name if it has one.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(host) = &self.host {
+            write!(f, "{host}: ")?;
+        }
+        f.write_str(&self.detail)
     }
 }
 

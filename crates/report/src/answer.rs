@@ -292,22 +292,22 @@ impl Question<'_> {
         let factors = if is_more { [low, high] } else { [1.0 / high, 1.0 / low] };
         let is_factor = factors[1] >= TIMES;
         let shares = [low, high].map(|ratio| (ratio - 1.0).abs());
-        let shares = percents(if is_more { shares } else { [shares[1], shares[0]] });
+        let shares = percents(if is_more { shares } else { [shares[1], shares[0]] }).text;
         // Who has more of it.
         let (more, less) = if is_more { (b, a) } else { (a, b) };
         let [carries, more_load] = [tense.carries(), if is_more { "more" } else { "less" }];
         Some(match (self.metric.quantity(), is_factor) {
             (Quantity::Rate, true) if self.metric.id == CAPACITY => {
-                format!("{more} {carries} {} the load of {less} in {name} at its promise", times(factors))
+                format!("{more} {carries} {} the load of {less} in {name} at its promise", times(factors).text)
             }
             (Quantity::Rate, false) if self.metric.id == CAPACITY => {
                 format!("{b} {carries} {shares} {more_load} load than {a} in {name} at its promise")
             }
-            (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors)),
+            (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors).text),
             (Quantity::Rate, false) => {
                 format!("{b} {runs} {name} {shares} {} than {a}", if is_more { "faster" } else { "slower" })
             }
-            (Quantity::Time, true) => format!("{more} {takes} {} as long for {name} as {less}", times(factors)),
+            (Quantity::Time, true) => format!("{more} {takes} {} as long for {name} as {less}", times(factors).text),
             (Quantity::Time, false) => {
                 format!("{b} {takes} {shares} {} time for {name} than {a}", if is_more { "more" } else { "less" })
             }
@@ -346,12 +346,12 @@ impl Question<'_> {
         let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time);
         let factor = found.iter().map(|row| row.ratio.max(1.0 / row.ratio)).fold(1.0, f64::max);
         let interval = match is_speed && factor >= TIMES {
-            true => times(ends).trim_start_matches("about ").to_owned(),
+            true => times(ends),
             false if is_more => percents([lo - 1.0, hi - 1.0]),
             false => percents([1.0 - hi, 1.0 - lo]),
         };
         // An interval that rounds to one number tells nothing more.
-        if interval.contains(" to ") { format!(" ({interval}, {sure})") } else { format!(" ({sure})") }
+        if interval.is_range { format!(" ({}, {sure})", interval.text) } else { format!(" ({sure})") }
     }
 
     /// What else was found that points the other way, or of a question without a difference any way.
@@ -480,26 +480,38 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
+/// Two ends in words.
+struct Spread {
+    text: String,
+    /// The ends do not round to one number.
+    is_range: bool,
+}
+
 /// `about twice`, `4.4 to 5.5 times`.
-fn times(ends: [f64; 2]) -> String {
+fn times(ends: [f64; 2]) -> Spread {
     let one = |factor: f64| match factor {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
         factor if factor >= 10.0 => format!("{factor:.0}"),
         factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
     };
     let [low, high] = ends.map(one);
-    match low == high {
+    let is_range = low == "1" || low != high;
+    let text = match is_range {
         _ if low == "1" => format!("up to {high} times"),
-        true if low == "2" => "about twice".to_owned(),
-        true => format!("about {low} times"),
-        false => format!("{low} to {high} times"),
-    }
+        true => format!("{low} to {high} times"),
+        false if low == "2" => "about twice".to_owned(),
+        false => format!("about {low} times"),
+    };
+    Spread { text, is_range }
 }
 
 /// `12 %`, `12 % to 22 %`.
-fn percents(ends: [f64; 2]) -> String {
+fn percents(ends: [f64; 2]) -> Spread {
     let [low, high] = ends.map(|share| percent(share, Script::Plain));
-    if low == high { low } else { format!("{low} to {high}") }
+    if low == high {
+        return Spread { text: low, is_range: false };
+    }
+    Spread { text: format!("{low} to {high}"), is_range: true }
 }
 
 /// What has no difference to tell, those with the same reason together.
@@ -576,7 +588,7 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
         let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
         let (low, high) = range(ratios.map(|change| change.ratio))?;
         let ends = [(low - 1.0).abs(), (high - 1.0).abs()];
-        Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] })))
+        Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
     };
     let said = match finding {
         ApartFinding::Higher | ApartFinding::Lower => {

@@ -111,7 +111,7 @@ fn report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize
     let mut marks: Vec<String> = runs
         .iter()
         .flat_map(|run| lookup.marks_of(run.id))
-        .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.detail.replace('\n', " ")))
+        .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.to_string().replace('\n', " ")))
         .collect();
     marks.sort();
     marks.dedup();

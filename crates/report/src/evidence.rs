@@ -289,10 +289,9 @@ impl Evidence {
 
     /// What a table of étalon's says of the experiment that it was exported of.
     fn unfinished_when_exported(&self) -> Option<Unfinished> {
-        let told = self.facts.values().find_map(|facts| facts.get(model::facts::ENDED))?;
-        let (ended, of) = told.split_once(" of ")?;
+        let (ended, of) = self.facts.values().find_map(Facts::ended)?;
         let unit = if self.header.plan.schedule.order == Order::Sequential { "run" } else { "round" };
-        Some(Unfinished { ended: ended.parse().ok()?, of: of.parse().ok()?, unit })
+        Some(Unfinished { ended, of, unit })
     }
 
     pub fn counts(&self) -> RunCounts {

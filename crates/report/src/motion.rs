@@ -35,7 +35,7 @@ mod tests {
     }
 
     fn marked(runs: &[i64], kind: MarkKind) -> Vec<(i64, Mark)> {
-        runs.iter().map(|run| (*run, Mark { kind, detail: String::new() })).collect()
+        runs.iter().map(|run| (*run, Mark::new(kind, String::new()))).collect()
     }
 
     /// Still marked, of a hundred tested runs.

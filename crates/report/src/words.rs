@@ -8,8 +8,8 @@ use model::{Absence, Direction, Metric, Promise, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, NoteKind, Outcome, Pairing,
-    Rules, SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
+    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
+    SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, ordinal, percent};
@@ -331,14 +331,13 @@ pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
     if !is_promised(&row.metric) {
         return None;
     }
+    if let Some(promise) = Promise::of(&row.case) {
+        return Some(promise.words());
+    }
     // Sides of several promises have none in common.
-    let noted = || {
-        let head = format!("capacity of {}: the highest rate at which ", row.benchmark);
-        let of_notes = set.notes.iter().filter(|note| note.kind == NoteKind::Promise);
-        let told: Vec<&str> = of_notes.filter_map(|note| note.text.strip_prefix(&head)).collect();
-        (!told.is_empty()).then(|| told.join(", or "))
-    };
-    Promise::of(&row.case).map(|promise| promise.words()).or_else(noted)
+    let of_benchmark = set.promises.iter().filter(|(benchmark, _)| *benchmark == row.benchmark);
+    let words: Vec<String> = of_benchmark.map(|(_, promise)| promise.words()).collect();
+    (!words.is_empty()).then(|| words.join(", or "))
 }
 
 /// How the intervals of a table are made.

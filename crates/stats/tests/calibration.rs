@@ -4,6 +4,7 @@
 //! land between 4.1 and 5.9 % (four of them). The bootstrap gets 2,000 experiments (0.49 points) and wider bounds. The
 //! seeds are fixed. Three seconds on two cores, with `stats` optimised as the root manifest asks.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{

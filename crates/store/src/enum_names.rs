@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-use model::{Direction, Nature, Role};
+use model::{Absence, Direction, MarkData, Nature, Role};
 use rusqlite::Row;
 use rusqlite::types::Type;
 
@@ -41,6 +41,31 @@ pub(crate) fn nature(nature: Nature) -> &'static str {
         Nature::Identity => "identity",
         Nature::Passing => "passing",
     }
+}
+
+pub(crate) fn absence(absence: Absence) -> &'static str {
+    match absence {
+        Absence::Unavailable => "unavailable",
+        Absence::TooFewOperations { .. } => "too-few-operations",
+        Absence::Wrong => "wrong",
+        Absence::Unsupported => "unsupported",
+        Absence::Failed => "failed",
+    }
+}
+
+/// Reads an absence; `needed` is the number of operations that a run would have needed.
+pub(crate) fn read_absence(row: &Row<'_>, index: usize, needed: u64) -> rusqlite::Result<Absence> {
+    use Absence::{Failed, TooFewOperations, Unavailable, Unsupported, Wrong};
+    read_one_of(row, index, &[Unavailable, TooFewOperations { needed }, Wrong, Unsupported, Failed], absence)
+}
+
+pub(crate) fn mark_data(data: MarkData) -> rusqlite::Result<String> {
+    serde_json::to_string(&data).map_err(|cause| rusqlite::Error::ToSqlConversionFailure(Box::new(cause)))
+}
+
+pub(crate) fn read_mark_data(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<MarkData>> {
+    let Some(text) = row.get::<_, Option<String>>(index)? else { return Ok(None) };
+    serde_json::from_str(&text).map(Some).map_err(|_| unknown(index, text))
 }
 
 pub(crate) fn read_one_of<T: Copy>(

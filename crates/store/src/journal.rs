@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use model::{Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Schedule, Series};
+use model::{Measurement, NoValue, Plan, PlannedRun, Reading, RunRecord, RunState, Schedule, Series};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Tried;
@@ -276,16 +276,19 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     )?;
     end.execute(params![id, record.state.as_str(), record.reason, record.elapsed_s, record.began_unix_ms])?;
     let mut insert = tx.prepare_cached(
-        "INSERT INTO measurements (run_id, metric, unit, direction, role, value, unavailable)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO measurements (run_id, metric, unit, direction, role, value, unavailable, absence, operations_needed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     for Measurement { metric, reading } in &record.measurements {
-        let (value, unavailable) = match reading {
+        let (value, missing) = match reading {
             Reading::Value(value) => (Some(value), None),
-            Reading::Unavailable(missing) => (None, Some(missing.to_string())),
+            Reading::Unavailable(missing) => (None, Some(missing)),
         };
         let (direction, role) = (enum_names::direction(metric.direction), enum_names::role(metric.role));
-        insert.execute(params![id, metric.id, metric.unit, direction, role, value, unavailable])?;
+        let reason = missing.map(|missing| &missing.reason);
+        let absence = missing.map(|missing| enum_names::absence(missing.kind));
+        let needed = missing.and_then(NoValue::operations_needed).map(|needed| needed as i64);
+        insert.execute(params![id, metric.id, metric.unit, direction, role, value, reason, absence, needed])?;
     }
     let mut insert = tx.prepare_cached(
         "INSERT INTO series (run_id, host, kind, interval, length_ms, errors, histogram)
@@ -295,9 +298,11 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
         let errors = s.errors as i64; // `flaw` has checked it
         insert.execute(params![id, s.host, s.kind.as_str(), s.interval, s.length_ms, errors, s.histogram])?;
     }
-    let mut insert = tx.prepare_cached("INSERT INTO marks (run_id, kind, detail) VALUES (?1, ?2, ?3)")?;
+    let mut insert =
+        tx.prepare_cached("INSERT INTO marks (run_id, kind, host, detail, data) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for mark in &record.marks {
-        insert.execute(params![id, mark.kind.as_str(), mark.detail])?;
+        let data = mark.data.map(enum_names::mark_data).transpose()?;
+        insert.execute(params![id, mark.kind.as_str(), mark.host, mark.detail, data])?;
     }
     let mut insert = tx.prepare_cached(
         "INSERT INTO points (run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,

@@ -20,7 +20,9 @@ const NEXT: &str = "
     ALTER TABLE runs ADD COLUMN note TEXT;
     UPDATE runs SET note = 'from an older version';";
 
-const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, NEXT];
+fn with(next: &'static str) -> Vec<&'static str> {
+    STEPS.iter().copied().chain([next]).collect()
+}
 
 fn header() -> Header {
     let system = SystemPlan {
@@ -111,7 +113,7 @@ fn version_0_becomes_the_newest() {
 #[test]
 fn an_older_store_keeps_its_content() {
     let (_dir, path) = fixture();
-    let mut store = Store::open_with(&path, WITH_NEXT).unwrap();
+    let mut store = Store::open_with(&path, &with(NEXT)).unwrap();
     assert_eq!(*store.header(), header());
     assert_eq!(store.pending().unwrap(), order());
     let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
@@ -174,7 +176,7 @@ fn count(conn: &Connection, view: &str) -> i64 {
 fn reading_an_older_store_leaves_the_file_alone() {
     let (_dir, path) = fixture();
     let before = std::fs::read(&path).unwrap();
-    let store = Store::open_read_only_with(&path, WITH_NEXT).unwrap();
+    let store = Store::open_read_only_with(&path, &with(NEXT)).unwrap();
     assert_eq!(store.pending().unwrap(), order());
     let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(notes.len(), 2);
@@ -185,12 +187,12 @@ fn reading_an_older_store_leaves_the_file_alone() {
 #[test]
 fn a_newer_store_is_refused_and_left_alone() {
     let (_dir, path) = fixture();
-    Store::open_with(&path, WITH_NEXT).unwrap().close().unwrap();
+    Store::open_with(&path, &with(NEXT)).unwrap().close().unwrap();
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 6, known: 5, .. }), "{error}");
-        assert!(error.to_string().contains("has version 6, this étalon knows versions up to 5"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 7, known: 6, .. }), "{error}");
+        assert!(error.to_string().contains("has version 7, this étalon knows versions up to 6"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -200,10 +202,9 @@ fn a_newer_store_is_refused_and_left_alone() {
 fn a_step_that_fails_changes_nothing() {
     let (_dir, path) = fixture();
     let broken = "ALTER TABLE runs ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
-    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, broken]).is_err());
+    assert!(Store::open_with(&path, &with(broken)).is_err());
     let orphans = "DELETE FROM cases;";
-    let error =
-        Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, orphans]).unwrap_err();
+    let error = Store::open_with(&path, &with(orphans)).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(user_version(&path), newest(STEPS));
     let store = Store::open(&path).unwrap();
@@ -235,4 +236,71 @@ fn a_plan_of_version_3_opens_with_the_words_of_today() {
     let facts = "SELECT group_concat(name || '=' || value, ' ' ORDER BY name) FROM facts";
     let facts: String = conn.query_row(facts, [], |row| row.get(0)).unwrap();
     assert_eq!(facts, "checkpoint_before_run=yes imported.repetitions=rounds");
+}
+
+#[test]
+fn reasons_of_version_5_become_data() {
+    let mut conn = Connection::open_in_memory().unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    migrate(&mut conn, Path::new("x"), &STEPS[..5]).unwrap();
+    conn.execute_batch(
+        "INSERT INTO cases VALUES (0, 'b', 'w', 's', '{}');
+         INSERT INTO runs VALUES (1, 0, 0, 0, 1, 'measured', NULL, 5, 1.5);
+         INSERT INTO runs VALUES (2, 1, 1, 0, 1, 'aborted', 'interrupted by the user: connection lost', 5, 0);
+         INSERT INTO runs VALUES (3, 2, 2, 0, 1, 'aborted', 'it hung', 5, 0);
+         INSERT INTO measurements VALUES (1, 1, 'throughput', 'tx/s', 'higher', 'primary', 7.0, NULL);
+         INSERT INTO measurements VALUES (2, 1, 'm2', '', 'lower', 'primary', NULL, 'wrong answer: unsupported: 5');
+         INSERT INTO measurements VALUES (3, 1, 'm3', '', 'lower', 'primary', NULL, 'unsupported: no union');
+         INSERT INTO measurements VALUES (4, 1, 'm4', '', 'lower', 'primary', NULL, 'failed: 24144');
+         INSERT INTO measurements VALUES (5, 1, 'm5', '', 'lower', 'primary', NULL, 'fewer than 1000 reads in the run');
+         INSERT INTO measurements VALUES (6, 1, 'm6', '', 'lower', 'primary', NULL, 'fewer than two numbers of it');
+         INSERT INTO measurements VALUES (7, 1, 'other_load_on_b', 'cores', 'lower', 'diagnostic', 1.0, NULL);
+         INSERT INTO measurements VALUES (8, 1, 'other_load_on_b: c', 'cores', 'lower', 'diagnostic', 1.0, NULL);
+         INSERT INTO marks VALUES (1, 1, 'warm-up-too-short', 'the rate of b changed its level after 7 of 60 intervals');
+         INSERT INTO marks VALUES (2, 1, 'errors', '12 × serialization: could not serialize access');
+         INSERT INTO marks VALUES (3, 1, 'errors', '1 × constraint: deadlock: no');
+         INSERT INTO marks VALUES (4, 1, 'machine-busy', 'b: others used 2 cores');
+         INSERT INTO marks VALUES (5, 1, 'machine-busy', 'b: c: others used 3 cores');
+         INSERT INTO marks VALUES (6, 1, 'machine-busy', 'others: 4 cores');
+         INSERT INTO marks VALUES (7, 1, 'note', 'b: is no host here')",
+    )
+    .unwrap();
+    migrate(&mut conn, Path::new("x"), STEPS).unwrap();
+    let rows = |sql: &str| {
+        let mut query = conn.prepare(sql).unwrap();
+        let rows = query.query_map([], |row| row.get::<_, Option<String>>(0)).unwrap();
+        rows.map(|row| row.unwrap().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let of_measurements =
+        "SELECT concat_ws('|', absence, operations_needed, unavailable) FROM measurements ORDER BY id";
+    assert_eq!(
+        rows(of_measurements),
+        [
+            "",
+            "wrong|unsupported: 5",
+            "unsupported|no union",
+            "failed|24144",
+            "too-few-operations|1000|fewer than 1000 reads in the run",
+            "unavailable|fewer than two numbers of it",
+            "",
+            "",
+        ]
+    );
+    let of_marks = "SELECT concat_ws('|', host, detail, data) FROM marks ORDER BY id";
+    assert_eq!(
+        rows(of_marks),
+        [
+            "the rate of b changed its level after 7 of 60 intervals|{\"change_point\":{\"after\":7,\"of\":60}}",
+            "12 × serialization: could not serialize access|\"lost_to_others\"",
+            "1 × constraint: deadlock: no",
+            "b|others used 2 cores",
+            "b: c|others used 3 cores",
+            "others: 4 cores",
+            "b: is no host here",
+        ]
+    );
+    assert_eq!(rows("SELECT state FROM runs ORDER BY id"), ["measured", "aborted", "failed"]);
+    let data = rows("SELECT data FROM marks WHERE id = 1").remove(0);
+    let data: model::MarkData = serde_json::from_str(&data).unwrap();
+    assert_eq!(data, model::MarkData::ChangePoint { after: 7, of: 60 });
 }

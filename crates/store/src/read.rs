@@ -35,7 +35,8 @@ impl Store {
 
     fn measurements_of(&self, state: RunState) -> Result<Vec<StoredMeasurement>> {
         let sql =
-            "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
+            "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable,
+                   m.absence, m.operations_needed
                    FROM runs AS r JOIN measurements AS m ON m.run_id = r.id
                    WHERE r.state = ?1 ORDER BY r.position, m.id";
         self.rows("read the measurements", sql, [state.as_str()], |row| {
@@ -66,10 +67,11 @@ impl Store {
 
     /// All marks with their runs' [`crate::StoredRun::id`], whatever the runs' state.
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
-        let sql = "SELECT m.run_id, m.kind, m.detail FROM marks AS m JOIN runs AS r ON r.id = m.run_id
+        let sql = "SELECT m.run_id, m.kind, m.host, m.detail, m.data FROM marks AS m JOIN runs AS r ON r.id = m.run_id
                    ORDER BY r.position, r.attempt, m.id";
         self.rows("read the marks", sql, [], |row| {
-            Ok((row.get(0)?, Mark { kind: enum_names::read(row, 1)?, detail: row.get(2)? }))
+            let data = enum_names::read_mark_data(row, 4)?;
+            Ok((row.get(0)?, Mark { kind: enum_names::read(row, 1)?, host: row.get(2)?, detail: row.get(3)?, data }))
         })
     }
 
@@ -140,7 +142,13 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
     };
     let reading = match enum_names::read_either(row, first + 4, first + 5)? {
         Ok(value) => Reading::Value(value),
-        Err(reason) => Reading::Unavailable(NoValue::from(reason)),
+        Err(reason) => {
+            let needed = row.get::<_, Option<i64>>(first + 7)?.unwrap_or_default();
+            Reading::Unavailable(NoValue {
+                kind: enum_names::read_absence(row, first + 6, needed.unsigned_abs())?,
+                reason,
+            })
+        }
     };
     Ok(Measurement { metric, reading })
 }

@@ -19,3 +19,6 @@ pub(crate) const V4: &str = include_str!("schema_v4.sql");
 
 /// Version 4 to version 5: the loads that were tried against a promise.
 pub(crate) const V5: &str = include_str!("schema_v5.sql");
+
+/// Version 5 to version 6: what programs read of a reason is data beside its sentence.
+pub(crate) const V6: &str = include_str!("schema_v6.sql");

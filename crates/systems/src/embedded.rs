@@ -365,8 +365,8 @@ pub fn reset(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
 }
 
 /// What étalon makes: for `Engine::would_make`.
-pub fn would_make(system: &SystemPlan) -> String {
-    path_of(system).map_or_else(|failure| format!("nothing: {failure}"), |path| format!("the file {}", path.display()))
+pub fn would_make(system: &SystemPlan) -> Option<String> {
+    path_of(system).ok().map(|path| format!("the file {}", path.display()))
 }
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.

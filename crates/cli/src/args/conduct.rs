@@ -1,19 +1,21 @@
-//! What is said of experiments beside what they ask.
+//! How an experiment is carried out, whatever it asks.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Loading, ResultFormat};
+use super::{Loading, ResultFormat, heading};
 
 /// `etalon resume`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
     /// The experiment's store
     pub store: PathBuf,
-    /// Run what has no result and nothing else. Without it a round that stopped half-way is run again whole, so that what
-    /// is compared was measured together; its earlier runs stay in the store, and count no more once they are repeated
-    #[arg(long)]
+    /// Run only what has no result yet
+    ///
+    /// Without it a round that stopped half-way is run again as a whole, so that what is compared was measured together; its
+    /// earlier runs stay in the store, and no longer count once they are repeated
+    #[arg(long, help_heading = heading::SCHEDULE)]
     pub only_pending: bool,
     #[command(flatten)]
     pub conduct: Conduct,
@@ -24,11 +26,11 @@ pub struct ResumeArgs {
 pub struct ExtendArgs {
     /// The store of an experiment that has ended
     pub store: PathBuf,
-    /// So many rounds more, all of them, whatever `max_time` says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Add this many rounds, whatever `max_time` says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = heading::SCHEDULE)]
     pub rounds: Option<u32>,
-    /// Until every row is decided, 100 rounds more at most; the default
-    #[arg(long, conflicts_with = "rounds")]
+    /// Add rounds until every row is decided, at most 100; the default
+    #[arg(long, conflicts_with = "rounds", help_heading = heading::SCHEDULE)]
     pub until_sure: bool,
     #[command(flatten)]
     pub conduct: Conduct,
@@ -37,16 +39,23 @@ pub struct ExtendArgs {
 /// How an experiment is carried out.
 #[derive(Args, Clone, Debug)]
 pub struct Conduct {
-    /// Let étalon drop tables in its way that it did not make
-    #[arg(long)]
+    /// Drop tables in the way that étalon did not make
+    #[arg(long, help_heading = heading::SAFETY)]
     pub yes: bool,
-    /// Write what became of each task of a load that consists of `tasks`: a file for each run and process
-    #[arg(long, value_name = "DIR")]
+    /// Write what became of each of a load's `tasks`, a file for each run and process
+    #[arg(long, value_name = "DIR", help_heading = heading::OUTPUT, hide_short_help = true)]
     pub task_log: Option<PathBuf>,
     /// How the load is made
     #[command(flatten)]
     pub loading: Loading,
     /// How to print the results
-    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "json",
+        help_heading = heading::OUTPUT,
+        hide_short_help = true
+    )]
     pub format: ResultFormat,
 }

@@ -343,10 +343,10 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
     let makes_nothing = super::plan::makes_nothing(plan);
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for system in plan.systems.iter().filter(|system| system.alias_of.is_none()) {
-        let Ok(made) = registry.would_make(system) else { continue };
-        if made.starts_with("nothing") || (makes_nothing && system.server.is_none()) {
+        if makes_nothing && system.server.is_none() {
             continue;
         }
+        let Ok(Some(made)) = registry.would_make(system) else { continue };
         match lines.iter_mut().find(|(known, _)| *known == made) {
             Some((_, systems)) => systems.push(&system.name),
             None => lines.push((made, vec![&system.name])),

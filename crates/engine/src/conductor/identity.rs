@@ -55,10 +55,7 @@ impl Conductor<'_> {
             if let (Some(identity), Some(fact)) = (self.identities.get_mut(&name), now.entries.get(&settings_read)) {
                 identity.entries.insert(settings_read, fact.clone());
             }
-            record.marks.push(mark);
-            return Ok(());
-        }
-        if self.changed.insert(name.clone()) {
+        } else if self.changed.insert(name.clone()) {
             let detail = &mark.detail;
             observer.warning(&format!("system `{name}` changed during the experiment, so it has no verdict: {detail}"));
         }

@@ -59,9 +59,13 @@ fn postgres_backs_up_beside_a_load_and_its_sender_can_be_held() {
     match run(&place, POSTGRES, &format!("{keys}\nbackup_cpu_percent = 20")) {
         Ok(held) => {
             // Whatever else runs here makes a free one longer, and a held one hardly.
-            let again = run(&place, POSTGRES, &keys).unwrap();
-            let shortest = value(&free, "backup_time").min(value(&again, "backup_time"));
             let held_time = value(&held, "backup_time");
+            let mut shortest = value(&free, "backup_time");
+            for _ in 0..5 {
+                if held_time <= 1.5 * shortest {
+                    shortest = shortest.min(value(&run(&place, POSTGRES, &keys).unwrap(), "backup_time"));
+                }
+            }
             assert!(held_time > 1.5 * shortest, "held {held_time} s, free {shortest} s");
             assert!(value(&held, "throughput") > 0.0, "the rest of the server is left alone");
         }

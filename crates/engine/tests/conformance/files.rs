@@ -50,7 +50,7 @@ fn foreign_files_are_refused_and_stay(subject: &Subject) {
 fn what_would_be_dropped_is_told(subject: &Subject) {
     let (system, path) = subject.another("dropped");
     let shown = path.display().to_string();
-    let told = subject.engine.would_make(&system);
+    let told = subject.engine.would_make(&system).unwrap();
     assert!(told.contains(&shown), "{told}");
     let told = subject.engine.would_drop(&system);
     assert!(told.contains("nothing") && told.contains(&shown), "{told}");

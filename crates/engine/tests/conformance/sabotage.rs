@@ -219,7 +219,7 @@ impl Engine for Saboteur {
         Ok(Box::new(Sabotaged { sabotage: self.0, system: opened, is_prepared: false.into(), asked: 0.into() }))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         Example.would_make(system)
     }
 

@@ -43,7 +43,7 @@ impl Engine for Hollow {
         Ok(Box::new(Faulty { inner, tamper: NOTHING_INSERTED }))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.within(system);
         engine.would_make(&system)
     }

@@ -237,7 +237,7 @@ fn who_cannot_have_snapshots_is_told_before_anything_is_loaded() {
         told(&refused)
     );
     let clone = plan(&azure, Reset::Clone);
-    for told in [registry.would_make(&clone).unwrap(), registry.would_drop(&clone).unwrap()] {
+    for told in [registry.would_make(&clone).unwrap().unwrap(), registry.would_drop(&clone).unwrap()] {
         assert!(told.contains("`etalon` and snapshots of it (`etalon_kept_1`, …)"), "{told}");
     }
     assert!(registry.would_drop(&clone).unwrap().starts_with("what étalon made in the database"));

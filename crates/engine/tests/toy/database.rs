@@ -43,8 +43,8 @@ impl Engine for Toy {
         Ok(Box::new(ToySystem { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
     }
 
-    fn would_make(&self, _system: &SystemPlan) -> String {
-        "nothing".to_owned()
+    fn would_make(&self, _system: &SystemPlan) -> Option<String> {
+        None
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {

@@ -178,7 +178,7 @@ impl Figures {
             all.extend(restored.figures.iter().cloned());
         }
         all.extend(self.taken.served.iter().flat_map(|served| served.figures.iter().cloned()));
-        let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+        let note = |detail: &String| Mark::new(MarkKind::Note, detail.clone());
         marks.extend(self.taken.notes.iter().map(note));
         let restored_s = self.restored.as_ref().map_or(0.0, |restored| restored.cost.elapsed_s);
         let elapsed_s = self.backup.elapsed_s + restored_s;

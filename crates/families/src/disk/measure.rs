@@ -177,7 +177,7 @@ fn served_by_cache(reached: &Reached) -> Option<Mark> {
     let ReachedShare::Cached(share) = reached.read else { return None };
     let percent = share * 100.0;
     let detail = format!("the devices read {percent:.0} % of the bytes that were read: a cache answered for the rest");
-    Some(Mark { kind: MarkKind::ServedByCache, detail })
+    Some(Mark::new(MarkKind::ServedByCache, detail))
 }
 
 /// A note on direct reads that something below this system must have answered: device counters cannot tell a
@@ -193,13 +193,13 @@ fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
          controller or of a virtual machine's host, may have served them",
         p50_ns as f64 / 1e3
     );
-    Some(Mark { kind: MarkKind::Note, detail })
+    Some(Mark::new(MarkKind::Note, detail))
 }
 
 /// Missing kernel features.
 fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
-    let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
+    let note = |shortfall: &String| Mark::new(MarkKind::Note, format!("done without: {shortfall}"));
     shortfalls.iter().map(note).collect()
 }
 

@@ -403,7 +403,7 @@ impl Audit<'_> {
              {MOST_SKIPPED} %"
         );
         let is_much = skipped > MOST_SKIPPED && self.entered(Count::SkippedDeliveries) > 1;
-        is_much.then_some(Mark { kind: MarkKind::Note, detail })
+        is_much.then_some(Mark::new(MarkKind::Note, detail))
     }
 
     fn beyond_chance(&self, rule: &Rule) -> Option<String> {

@@ -217,7 +217,7 @@ impl OrderEntry {
         let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
         let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.districts();
         let detail = format!("a warehouse has {of_each:.1} terminals, where the specification has {DISTRICTS}");
-        is_other.then_some(Mark { kind: MarkKind::Note, detail })
+        is_other.then_some(Mark::new(MarkKind::Note, detail))
     }
 
     /// The note of a mix that is the plan's own.
@@ -228,7 +228,7 @@ impl OrderEntry {
         let shares: Vec<String> =
             shares.map(|(kind, count)| format!("{:.1} % {}", 100.0 * count as f64 / all, kind.name())).collect();
         let detail = format!("the mix is the plan's own, and not the specification's: {}", shares.join(", "));
-        Some(Mark { kind: MarkKind::Note, detail })
+        Some(Mark::new(MarkKind::Note, detail))
     }
 
     fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {

@@ -146,7 +146,7 @@ impl Procedure for PageInsert {
 }
 
 fn note(detail: String) -> Mark {
-    Mark { kind: MarkKind::Note, detail }
+    Mark::new(MarkKind::Note, detail)
 }
 
 impl PageInsert {

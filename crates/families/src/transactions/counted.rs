@@ -84,7 +84,7 @@ pub(crate) fn check(
     }
     if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
         let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
-        marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
+        marks.push(Mark::new(MarkKind::NotCounted, parts.join("; ")));
     }
     Ok((counters, marks))
 }
@@ -193,7 +193,7 @@ fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> O
         "the database rolled back {seen} transactions, of which the load knows {known} at most: the others are other clients', \
          or were not committed as the load claims"
     );
-    (program.countable() == Countable::Exactly && seen > known).then_some(Mark { kind: MarkKind::Note, detail })
+    (program.countable() == Countable::Exactly && seen > known).then_some(Mark::new(MarkKind::Note, detail))
 }
 
 /// At least.

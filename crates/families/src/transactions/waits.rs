@@ -32,7 +32,7 @@ pub(super) fn mark(program: &Program, counts: &LoadCounts, counters: &Counters) 
             "{commits} commits of {of} changed rows, and the log was synced {syncs} times: a script or a trigger has \
              turned the wait for the log off"
         );
-        Some(Mark { kind: MarkKind::DelayedCommits, detail })
+        Some(Mark::new(MarkKind::DelayedCommits, detail))
     })
 }
 
@@ -43,7 +43,7 @@ fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
     let detail = format!(
         "the sessions' commits were {before} before the load and {after} after it: a script or a trigger has changed the setting"
     );
-    (before != after).then(|| Mark { kind: MarkKind::of_commits(after), detail })
+    (before != after).then(|| Mark::new(MarkKind::of_commits(after), detail))
 }
 
 /// Finds commits that cannot each have waited for a sync of the log, of a system whose settings say that each does.

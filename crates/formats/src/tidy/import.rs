@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::FAILED_SHARE;
-use model::run::is_own_end;
 use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState};
 
+use super::mark_code;
 use super::{
-    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, METRIC, REASON, REPEATED, REPETITION, RUN, Row,
-    SYSTEM, Table, VALUE, is_measured, parse,
+    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, METRIC, REASON, REPEATED, REPETITION, RESTARTED,
+    RUN, Row, SYSTEM, Table, VALUE, is_measured, parse,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::is_told;
@@ -248,7 +248,8 @@ impl Results {
             .metric
             .parse()
             .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
-        self.result_of(row)?.marks.push(Mark { kind, detail: row.written.clone() });
+        let mark = mark_code::add_to(Mark::new(kind, row.written.clone()), &row.unit);
+        self.result_of(row)?.marks.push(mark);
         Ok(())
     }
 
@@ -290,7 +291,7 @@ impl Results {
                 })?;
                 self.result_of(row)?.began_unix_ms = Some(began);
             }
-            (metric, _) if metric.eq_ignore_ascii_case(REPEATED) => {
+            (metric, _) if is_repeated(metric) => {
                 let ended = without_result(row, is_ours);
                 self.result_of(row)?.repeated.push(ended);
             }
@@ -311,13 +312,24 @@ fn is_state(metric: &str, state: RunState) -> bool {
     metric.eq_ignore_ascii_case(state.as_str())
 }
 
+fn is_repeated(metric: &str) -> bool {
+    [REPEATED, RESTARTED].iter().any(|word| metric.eq_ignore_ascii_case(word))
+}
+
 /// State and reason of an attempt. What another's run was aborted for is not known, so it failed; étalon's own was stopped by
 /// its user, or with its process, which tells nothing of the system.
 fn without_result(row: &Row, is_ours: bool) -> (RunState, String) {
-    let was_stopped = is_own_end(&row.written);
-    let is_failed = is_state(&row.metric, RunState::Failed);
-    let state = if is_ours && was_stopped && !is_failed { RunState::Aborted } else { RunState::Failed };
+    let is_own_end =
+        is_state(&row.metric, RunState::Aborted) || row.metric.eq_ignore_ascii_case(RESTARTED) || was_restarted(row);
+    let state = if is_ours && is_own_end { RunState::Aborted } else { RunState::Failed };
     (state, row.written.clone())
+}
+
+/// Tells whether étalon itself ended in an attempt of a table from before there was [`RESTARTED`].
+fn was_restarted(row: &Row) -> bool {
+    const REASONS: [&str; 3] =
+        ["interrupted by the user", "the process ended in mid-run", "the process ended in mid-trial"];
+    row.metric.eq_ignore_ascii_case(REPEATED) && REASONS.iter().any(|reason| row.written.starts_with(reason))
 }
 
 /// What the rows say of each system, and of the machine that made the load.

@@ -224,6 +224,11 @@ impl BlockRing {
         })
     }
 
+    /// Tells whether threads of the ring's own make the calls, and so use processor time for its thread.
+    pub fn has_helper_threads(&self) -> bool {
+        matches!(&self.inner, Inner::Threads(threads) if threads.has_workers())
+    }
+
     /// Which form runs, with what the kernel gave it.
     pub fn kind(&self) -> &str {
         &self.kind

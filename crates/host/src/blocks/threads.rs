@@ -85,6 +85,10 @@ impl Threads {
         Ok(threads)
     }
 
+    pub(super) fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
     pub(super) fn kind(&self) -> String {
         match self.workers.len() {
             0 => "blocking calls".to_owned(),

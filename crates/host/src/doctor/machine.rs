@@ -1,6 +1,7 @@
 use model::Facts;
 
 use super::{Build, Check, Status, reading};
+use crate::facts::services::Kind;
 use crate::limits;
 use crate::memory::Memory;
 use crate::scratch::{self, Abandoned};
@@ -129,22 +130,26 @@ fn virtualisation(facts: &Facts) -> Check {
 
 fn databases(facts: &Facts) -> Check {
     let why = "another database takes memory and disk, and may hold the port that is to be measured";
-    named(facts, "other databases", "services.databases", why).mend("stop it for the time of the benchmark")
+    named(facts, "other databases", ("services.databases", Kind::Databases), why)
+        .mend("stop it for the time of the benchmark")
 }
 
 fn antivirus(facts: &Facts) -> Check {
     let why = "a scanner looks into every file that the server opens, on one side of a comparison perhaps only";
-    named(facts, "antivirus", "antivirus", why).mend("exclude the data folders, on both sides, and say so")
+    named(facts, "antivirus", ("antivirus", Kind::Antivirus), why)
+        .mend("exclude the data folders, on both sides, and say so")
 }
 
 fn backups(facts: &Facts) -> Check {
     let why = "a backup reads the disk, and pushes the server's pages out of memory";
-    named(facts, "backups", "services.backups", why).mend("wait for it, or stop it for the time of the benchmark")
+    named(facts, "backups", ("services.backups", Kind::Backups), why)
+        .mend("wait for it, or stop it for the time of the benchmark")
 }
 
-fn named(facts: &Facts, name: &str, fact: &str, why: &str) -> Check {
+/// Judges a fact that lists the running processes of a kind.
+fn named(facts: &Facts, name: &str, (fact, kind): (&str, Kind), why: &str) -> Check {
     Check::of(name, reading(facts, fact), why, |found| {
-        (if found.starts_with("none found") { Status::Good } else { Status::Warn }, found)
+        (if found == kind.none_found() { Status::Good } else { Status::Warn }, found)
     })
 }
 
@@ -195,7 +200,7 @@ mod tests {
     fn what_runs_beside_is_a_warning() {
         let mut facts = Facts::default();
         facts.identity("antivirus", "clamd");
-        facts.passing("services.databases", "none found among 25 known names");
+        facts.passing("services.databases", Kind::Databases.none_found());
         facts.identity("virtualisation", "virtual machine: KVM");
         facts.identity("container", "docker");
         assert_eq!(antivirus(&facts).status, Status::Warn);

@@ -114,7 +114,7 @@ pub fn bad_at_once(facts: &Facts) -> Vec<Check> {
 /// What disturbed a run, in the same words as the checks, for its marks.
 pub fn disturbances(watched: &Watched) -> Vec<Mark> {
     let disturbing = beside::findings(watched).into_iter().filter(|finding| finding.disturbs);
-    disturbing.map(|finding| Mark { kind: finding.kind, detail: finding.check.found }).collect()
+    disturbing.map(|finding| Mark::new(finding.kind, finding.check.found)).collect()
 }
 
 fn reading(facts: &Facts, name: &str) -> Result<String, String> {

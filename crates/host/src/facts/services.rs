@@ -155,6 +155,11 @@ impl Kind {
         }
     }
 
+    /// Says that no process of the kind runs, as far as their names are known.
+    pub(crate) fn none_found(self) -> String {
+        format!("none found among {} known names", self.names().len())
+    }
+
     pub(crate) fn has(self, process: &str) -> bool {
         self.names().iter().any(|name| is_named(process, name))
     }
@@ -193,8 +198,7 @@ pub(crate) fn add(facts: &mut Facts) {
     let reading = |kind: Kind| match &others {
         Ok(others) => {
             let found = among(kind, others);
-            let none = || format!("none found among {} known names", kind.names().len());
-            Ok(if found.is_empty() { none() } else { found.join(", ") })
+            Ok(if found.is_empty() { kind.none_found() } else { found.join(", ") })
         }
         Err(reason) => Err(reason.clone()),
     };

@@ -113,7 +113,7 @@ fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
 /// Marks a load generator that could not keep up, or stood still.
 pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
-    let mark = detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail });
+    let mark = detail.map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
     paused(evidence).into_iter().chain(mark).collect()
 }
 
@@ -128,7 +128,7 @@ fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
         "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
     processor for it"
     );
-    Some(Mark { kind: MarkKind::Paused, detail })
+    Some(Mark::new(MarkKind::Paused, detail))
 }
 
 /// Marks of a load by lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
@@ -136,7 +136,7 @@ pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
     }
-    let mark = saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail });
+    let mark = saturated(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
     paused(evidence).into_iter().chain(mark).collect()
 }
 

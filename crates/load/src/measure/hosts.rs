@@ -83,13 +83,13 @@ pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
     // Of two the faster is the reference.
     let Some(middle) = sorted.get(sorted.len().saturating_sub(1) / 2).copied() else { return Vec::new() };
     let slow = known.iter().filter(|(_, us)| *us > SLOW * middle && us - middle > SLOW_FLOOR_US);
-    let marks = slow.map(|(host, us)| Mark {
-        kind: MarkKind::Note,
-        detail: format!(
+    let marks = slow.map(|(host, us)| {
+        let detail = format!(
             "the client host {host} is slow: its 99th percentile is {:.2} ms, that of the middle host {:.2} ms",
             us / 1e3,
             middle / 1e3
-        ),
+        );
+        Mark::new(MarkKind::Note, detail)
     });
     marks.collect()
 }

@@ -116,6 +116,6 @@ pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
 
 /// Marks of how the load came.
 pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
-    let shortfall = shortfall(&evidence.counts).map(|detail| Mark { kind: MarkKind::Errors, detail });
+    let shortfall = shortfall(&evidence.counts).map(|detail| Mark::new(MarkKind::Errors, detail));
     shortfall.into_iter().collect()
 }

@@ -34,7 +34,7 @@ impl Steady {
                 format!("{what} had two levels: {low:.0} for {percent:.0} % of the time, else {high:.0}")
             }
         };
-        Steady::No(Mark { kind: MarkKind::NotSteady, detail })
+        Steady::No(Mark::new(MarkKind::NotSteady, detail))
     }
 
     pub fn mark(self) -> Option<Mark> {

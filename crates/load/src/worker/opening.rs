@@ -152,6 +152,7 @@ fn words(kind: FailureKind) -> &'static str {
         FailureKind::NotOurs
         | FailureKind::Plan
         | FailureKind::Verification
+        | FailureKind::PortTaken
         | FailureKind::NothingEnded
         | FailureKind::Interrupted
         | FailureKind::Other => "refused",

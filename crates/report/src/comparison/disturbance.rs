@@ -161,10 +161,10 @@ pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturb
         let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
         runs.sort_unstable();
         runs.dedup();
-        let is_on = |host: &&String| marks.iter().any(|(_, mark)| mark.detail.starts_with(&format!("{host}: ")));
+        let is_on = |host: &&String| marks.iter().any(|(_, mark)| mark.host.as_ref() == Some(host));
         Some(Disturbance {
             kind,
-            worst: mark.detail.clone(),
+            worst: mark.to_string(),
             amount: readings.amount(*worst, kind),
             runs: runs.len(),
             of: measured.len(),

@@ -633,25 +633,26 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
 /// One warning per kind. What disturbed the machine is told of all runs at once, and here only if one side had more of it.
 pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
-    let mut found: Vec<(MarkKind, Vec<(i64, &str)>)> = Vec::new();
+    let mut found: Vec<(MarkKind, Vec<(i64, &Mark)>)> = Vec::new();
     // Where a side came from is said once, above the tables.
     let is_of_row = |mark: &Mark| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source;
     for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| is_of_row(mark)) {
         // Each note text is a warning of its own.
-        let is_same = |(kind, those): &&mut (MarkKind, Vec<(i64, &str)>)| {
-            *kind == mark.kind && (*kind != MarkKind::Note || those[0].1 == mark.detail)
+        let is_same = |(kind, those): &&mut (MarkKind, Vec<(i64, &Mark)>)| {
+            *kind == mark.kind && (*kind != MarkKind::Note || those[0].1.detail == mark.detail)
         };
         match found.iter_mut().find(is_same) {
-            Some((_, those)) => those.push((*id, &mark.detail)),
-            None => found.push((mark.kind, vec![(*id, &mark.detail)])),
+            Some((_, those)) => those.push((*id, mark)),
+            None => found.push((mark.kind, vec![(*id, mark)])),
         }
     }
-    let warning = |(kind, those): (MarkKind, Vec<(i64, &str)>)| {
-        let first = those[0].1;
+    let warning = |(kind, those): (MarkKind, Vec<(i64, &Mark)>)| {
+        let first = &those[0].1.detail;
         let ids: BTreeSet<i64> = those.iter().map(|(id, _)| *id).collect();
-        let is_of_all = ids.len() == 1 || first.is_empty() || those.iter().all(|(_, detail)| *detail == first);
-        let detail = if is_of_all { first.to_owned() } else { format!("in the first, {first}") };
-        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail }
+        let is_of_all = ids.len() == 1 || first.is_empty() || those.iter().all(|(_, mark)| mark.detail == *first);
+        let detail = if is_of_all { first.clone() } else { format!("in the first, {first}") };
+        let data = those.iter().find_map(|(_, mark)| mark.data);
+        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail, data }
     };
     found.into_iter().map(warning).collect()
 }

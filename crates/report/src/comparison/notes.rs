@@ -110,11 +110,11 @@ fn publication(evidence: &Evidence) -> Vec<String> {
     cautions(evidence, PUBLICATION).into_iter().map(said).chain(origin).collect()
 }
 
-/// Of each benchmark, once.
-fn promises(evidence: &Evidence) -> Vec<(&str, Promise)> {
-    let mut found: Vec<(&str, Promise)> = Vec::new();
+/// Lists what the loads had to keep, each promise of a benchmark once.
+pub(super) fn promises(evidence: &Evidence) -> Vec<(String, Promise)> {
+    let mut found: Vec<(String, Promise)> = Vec::new();
     for case in &evidence.cases {
-        if let Some(promise) = Promise::of(&case.point).map(|promise| (case.benchmark.as_str(), promise))
+        if let Some(promise) = Promise::of(&case.point).map(|promise| (case.benchmark.clone(), promise))
             && !found.contains(&promise)
         {
             found.push(promise);

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use model::metric::CAPACITY;
-use model::{Length, MarkKind, Point, Quantity, Role, Schedule, Standing};
+use model::{Length, MarkData, MarkKind, Point, Quantity, Role, Schedule, Standing};
 use stats::Verdict;
 
 use super::row::{Comparison, NoVerdict, Outcome, Side};
@@ -98,6 +98,8 @@ enum Remedy {
     /// For the first reason.
     MendFailures {
         reason: String,
+        /// Transactions lost against others and may be tried again.
+        is_lost_to_others: bool,
     },
     /// Searches that found no capacity, for the first reason.
     OtherLoad {
@@ -252,7 +254,7 @@ impl Context<'_> {
             NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
                 return self.of_missing(row);
             }
-            NoVerdict::Failures { .. } => Remedy::MendFailures { reason: failure_of(row) },
+            NoVerdict::Failures { .. } => fix_failures_of(row),
             NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
                 Remedy::MeasureAnew
             }
@@ -301,7 +303,7 @@ impl Context<'_> {
                 },
                 None => Remedy::OtherQuantile { needed },
             }),
-            None => has_failed.then(|| Remedy::MendFailures { reason: failure_of(row) }),
+            None => has_failed.then(|| fix_failures_of(row)),
         }
     }
 
@@ -418,7 +420,7 @@ impl Context<'_> {
             Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
-            _ => Remedy::MendFailures { reason: failure_of(row) },
+            _ => fix_failures_of(row),
         }
     }
 
@@ -490,18 +492,16 @@ fn key_of(benchmark: &str, key: &str) -> String {
     if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
 }
 
-fn failure_of(row: &Comparison) -> String {
-    let reason = row.warnings.iter().find_map(|warning| match warning {
-        Warning::Dropped { reason, .. } => Some(reason.clone()),
-        Warning::Marked { kind: MarkKind::Errors, detail, .. } => Some(detail.clone()),
+fn fix_failures_of(row: &Comparison) -> Remedy {
+    let found = row.warnings.iter().find_map(|warning| match warning {
+        Warning::Dropped { reason, .. } => Some((reason.clone(), false)),
+        Warning::Marked { kind: MarkKind::Errors, detail, data, .. } => {
+            Some((detail.clone(), *data == Some(MarkData::LostToOthers)))
+        }
         _ => None,
     });
-    reason.unwrap_or_default()
-}
-
-/// As marks of runs name what may be tried again.
-fn lost_to_others(reason: &str) -> bool {
-    ["serialization:", "deadlock:"].iter().any(|class| reason.contains(class))
+    let (reason, is_lost_to_others) = found.unwrap_or_default();
+    Remedy::MendFailures { reason, is_lost_to_others }
 }
 
 fn more_rounds(rounds: u32, rules: &Rules) -> String {
@@ -521,13 +521,16 @@ fn measure_anew(rules: &Rules) -> &'static str {
     }
 }
 
-fn fix_failures(reason: &str) -> String {
+fn fix_failures(reason: &str, is_lost_to_others: bool) -> String {
     let advice = "fix what failed, then measure anew: longer or more runs do not help";
     if reason.is_empty() {
         return advice.to_owned();
     }
-    let is_lost = lost_to_others(reason);
-    let tries = if is_lost { "; what loses against others is tried until it succeeds by `max_tries = 0`" } else { "" };
+    let tries = if is_lost_to_others {
+        "; what loses against others is tried until it succeeds by `max_tries = 0`"
+    } else {
+        ""
+    };
     format!("{advice} ({reason}){tries}")
 }
 
@@ -585,7 +588,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
                                 past the caches (`cache = \"none\"`)"
                 .to_owned()
         }
-        Remedy::MendFailures { reason } => fix_failures(reason),
+        Remedy::MendFailures { reason, is_lost_to_others } => fix_failures(reason, *is_lost_to_others),
         Remedy::OtherLoad { reason } => format!(
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"

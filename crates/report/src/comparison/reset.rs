@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::Caches;
 use model::facts::RESET;
+use model::{Caches, Reset};
 use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
@@ -44,7 +44,7 @@ fn told(evidence: &Evidence, system: &str, way: &str) -> String {
         values.get(values.len().saturating_sub(1) / 2).copied()
     };
     // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
-    let comes_back = !way.starts_with("none");
+    let comes_back = Reset::of_fact(way) != Some(Reset::None);
     let usual = |id| median(id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
     let printed = |value: f64, unit: &str| {
         let unit = RowUnit::new(unit, [value]);

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
-use model::{Begun, Metric, Order, Role, RunState, Standing, Stop};
+use model::{Begun, Metric, Order, Promise, Role, RunState, Standing, Stop};
 use stats::Estimator;
 use store::StoredRun;
 
@@ -20,7 +20,7 @@ use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
-use super::notes::notes;
+use super::notes::{notes, promises};
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
@@ -358,6 +358,8 @@ pub struct ComparisonSet {
     /// What went on beside the runs on their machines.
     pub disturbances: Vec<Disturbance>,
     pub notes: Vec<Note>,
+    /// What the loads had to keep, each promise of a benchmark once.
+    pub promises: Vec<(String, Promise)>,
     /// What would help rows that have no verdict.
     pub remedies: Vec<RemedyLine>,
     /// If the sides are of experiments of their own.
@@ -445,21 +447,18 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     } else {
         Vec::new()
     };
-    let disk = disk::groups(evidence, &index, &looked_at, &rules);
-    let clients = clients::groups(evidence, &index, &looked_at, &rules);
-    let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
     let set = ComparisonSet {
         answer: String::new(),
         compared: Vec::new(),
-        rules,
         families,
         tables,
         unmeasured,
         one_sided,
         figures,
-        disk,
-        clients,
-        hosts,
+        disk: disk::groups(evidence, &index, &looked_at, &rules),
+        clients: clients::groups(evidence, &index, &looked_at, &rules),
+        hosts: hosts::groups(evidence, &index, &looked_at, &rules),
+        rules,
         counts: evidence.counts(),
         rounds: evidence.rounds(),
         fewest_rounds: evidence.fewest_rounds(),
@@ -467,6 +466,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
+        promises: promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),
     };

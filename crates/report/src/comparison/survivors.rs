@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::run::is_own_end;
 use model::{Direction, Metric, Quantity, Reading, RunState};
 use stats::{RunValue, Sample};
 use store::StoredMeasurement;
@@ -41,8 +40,8 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     for run in evidence.runs.iter().filter(|run| measured.contains(&run.planned.position)) {
         let of_case = ends.entry(run.planned.case).or_default();
         let first = match run.state {
-            RunState::Aborted if run.reason.as_deref().is_some_and(is_own_end) => &mut of_case.cut_off_first,
-            RunState::Failed | RunState::Aborted => &mut of_case.failed_first,
+            RunState::Aborted => &mut of_case.cut_off_first,
+            RunState::Failed => &mut of_case.failed_first,
             _ => continue,
         };
         first.insert(run.planned.round);

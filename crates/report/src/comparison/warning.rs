@@ -1,6 +1,6 @@
 //! Warnings about a row, with evidence.
 
-use model::MarkKind;
+use model::{MarkData, MarkKind};
 use stats::Steadiness;
 
 use super::disturbance::Means;
@@ -36,6 +36,8 @@ pub enum Warning {
         of: usize,
         /// Evidence of all, or `in the first, ` and its own.
         detail: String,
+        /// Of the first mark that has any.
+        data: Option<MarkData>,
     },
     /// One side had more of what disturbed its machine.
     UnequallyDisturbed { kind: MarkKind, means: Means },
@@ -160,7 +162,7 @@ impl Warning {
                 let step = unit.print(*step, Script::Plain);
                 format!("quantised clock: every value is a multiple of {step} {}", unit.name())
             }
-            Warning::Marked { side, kind, runs, of, detail } => {
+            Warning::Marked { side, kind, runs, of, detail, .. } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));

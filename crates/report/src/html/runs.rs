@@ -103,7 +103,7 @@ fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &R
     );
     let mut class = format!("pt {}", series_class(system.index));
     for mark in lookup.marks_of(point.run) {
-        title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark.detail));
+        title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark));
         if mark.kind.voids_verdict() {
             class = format!("pt void {}", series_class(system.index));
         }

@@ -170,6 +170,11 @@ impl Column {
     }
 }
 
+/// Serializes a reason as the text that a person reads.
+fn in_words<S: serde::Serializer>(missing: &Option<NoValue>, serializer: S) -> Result<S::Ok, S::Error> {
+    missing.as_ref().map(ToString::to_string).serialize(serializer)
+}
+
 /// A number, a word, or why there is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
@@ -189,7 +194,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub winner: Option<String>,
     /// Why there is no number.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
     #[schemars(with = "Option<String>")]
     pub missing: Option<NoValue>,
     /// Of a system's name: its colour and shape.

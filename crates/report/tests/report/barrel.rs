@@ -35,7 +35,7 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
     ]);
     let of_first_case = evidence.runs.iter().find(|run| run.planned.case == 0).unwrap().id;
     let detail = "the client's 2 threads were busy".to_owned();
-    evidence.marks.push((of_first_case, Mark { kind: MarkKind::ClientSaturated, detail }));
+    evidence.marks.push((of_first_case, Mark::new(MarkKind::ClientSaturated, detail)));
     let all = reports(&evidence, Runs::Together);
     assert_eq!(all.len(), 2);
     let expected = "# system rollback-journal: 2 runs\n\

@@ -1,6 +1,6 @@
 //! What went on beside the runs is said, withholds nothing, and is a warning where one side had more of it.
 
-use model::{Direction, MarkKind, Measurement, Reading, Role};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 use report::comparison::{Outcome, clause};
 use report::json::document;
 use report::text::{TextOptions, render};
@@ -26,12 +26,9 @@ pub fn load(made: &mut Made, system: &str, suffix: &str, used: impl Fn(u32) -> R
         add("machine_cores", Reading::Value(2.0));
         add("other_load", reading.clone());
         if let Some(cores) = reading.value().filter(|cores| *cores >= 0.1) {
-            let host = suffix.strip_prefix("_on_").map(|host| format!("{host}: ")).unwrap_or_default();
-            made.mark(
-                planned.position,
-                MarkKind::MachineBusy,
-                &format!("{host}{cores:.1} of 2 cores used by others: cc1"),
-            );
+            let mark = Mark::new(MarkKind::MachineBusy, format!("{cores:.1} of 2 cores used by others: cc1"));
+            let host = suffix.strip_prefix("_on_").map(str::to_owned);
+            made.put_mark(planned.position, Mark { host, ..mark });
         }
     }
 }

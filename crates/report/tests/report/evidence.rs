@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{
-    Benchmark, Case, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
+    Absence, Benchmark, Case, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
     Measurement, NoValue, Order, Plan, PlannedRun, Reading, Role, RunState, Schedule, Series, SeriesKind, SystemPlan,
     Value,
 };
@@ -274,15 +274,16 @@ impl Made {
 
     /// Makes a metric n/a in some rounds of a system.
     pub fn lack(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>) {
-        self.lack_because(system, metric, rounds, "10 operations beyond it are needed");
+        let missing = Absence::Unavailable.because("10 operations beyond it are needed");
+        self.lack_because(system, metric, rounds, &missing);
     }
 
-    pub fn lack_because(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>, reason: &str) {
+    pub fn lack_because(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>, missing: &NoValue) {
         for stored in &mut self.evidence.measurements {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if is_it && rounds.contains(&stored.round) {
-                stored.measurement.reading = Reading::Unavailable(NoValue::from(reason.to_owned()));
+                stored.measurement.reading = Reading::Unavailable(missing.clone());
             }
         }
     }
@@ -307,7 +308,11 @@ impl Made {
     }
 
     pub fn mark(&mut self, position: u32, kind: MarkKind, detail: &str) {
-        self.evidence.marks.push((i64::from(position) + 1, Mark { kind, detail: detail.to_owned() }));
+        self.put_mark(position, Mark::new(kind, detail));
+    }
+
+    pub fn put_mark(&mut self, position: u32, mark: Mark) {
+        self.evidence.marks.push((i64::from(position) + 1, mark));
     }
 
     pub fn position_of(&self, system: &str) -> u32 {

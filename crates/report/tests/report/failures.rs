@@ -201,7 +201,7 @@ fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
         set(&made)
     };
     let cut_off = |of_a, of_b, reason: &str| cut_off_at(vec![4], of_a, of_b, reason);
-    for reason in [model::run::PROCESS_ENDED, "the process ended in mid-trial", model::run::INTERRUPTED] {
+    for reason in [model::run::PROCESS_ENDED, model::run::INTERRUPTED] {
         // Two or three on one side are chance, and so is what hits both sides alike.
         for (of_a, of_b) in [(0, 1), (0, 2), (3, 3), (1, 4)] {
             assert!(cut_off(of_a, of_b, reason).rows().all(|row| row.verdict().is_some()), "{of_a} {of_b} {reason}");

@@ -1,5 +1,6 @@
 //! When the gate opens.
 
+use model::{Absence, NoValue};
 use report::comparison::NoVerdict;
 use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, RowStatus, gate, render};
 use report::{Options, compare};
@@ -232,14 +233,15 @@ fn every_form_escapes_its_names() {
 #[test]
 fn a_quantile_without_enough_operations_fails_nobody() {
     let candidate = "new <&\"|";
-    let lacking = |of_old: u32, of_new: u32, reason: &str| {
+    let too_few = NoValue::too_few(1_000, "transactions in the run");
+    let lacking = |of_old: u32, of_new: u32, missing: &NoValue| {
         let mut made = built(|_| 1_000.0, 0.002, 20);
-        made.lack_because("old", "response_p99", 0..of_old, "fewer than 1000 transactions in the run");
-        made.lack_because(candidate, "response_p99", 0..of_new, reason);
+        made.lack_because("old", "response_p99", 0..of_old, &too_few);
+        made.lack_because(candidate, "response_p99", 0..of_new, missing);
         made
     };
     for (of_old, of_new) in [(1, 0), (0, 1), (2, 5), (0, 20), (20, 0), (20, 20)] {
-        let made = lacking(of_old, of_new, "fewer than 1000 transactions in the run");
+        let made = lacking(of_old, of_new, &too_few);
         let set = compare(&made.evidence, &Options::default()).unwrap();
         let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
         let runs = (of_old + of_new) as usize;
@@ -255,11 +257,13 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         assert_eq!(line.detail, said);
     }
     // What lies among operations that failed is the candidate's own doing.
-    let among =
-        judged(&lacking(2, 1, "it lies among the 12 of 1000 (1.20 %) that did not succeed"), &GateRules::default());
+    let among = judged(
+        &lacking(2, 1, &Absence::Unavailable.because("it lies among the 12 of 1000 (1.20 %) that did not succeed")),
+        &GateRules::default(),
+    );
     assert_eq!((among.status, among.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
     // Nor is a run that failed made good by it.
-    let mut made = lacking(5, 0, "");
+    let mut made = lacking(5, 0, &Absence::Unavailable.because(""));
     let of_new = |run: &store::StoredRun| made.evidence.cases[run.planned.case as usize].system == candidate;
     let position = made.evidence.runs.iter().find(|run| of_new(run)).unwrap().planned.position;
     made.fail(position, "server closed the connection");

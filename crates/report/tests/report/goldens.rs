@@ -19,6 +19,12 @@ fn golden() -> Golden {
 macro_rules! goldens {
     ($($name:ident)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
+
+        /// Every evidence with its name.
+        pub fn every_subject() -> Vec<(&'static str, subjects::Subject)> {
+            vec![$((stringify!($name), subjects::$name())),*]
+        }
+
         $(#[test]
         fn $name() {
             golden().check(&forms::all(&stringify!($name).replace('_', "-"), subjects::$name()));

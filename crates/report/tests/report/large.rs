@@ -55,7 +55,7 @@ fn record(position: u32, case: &Case, metrics: usize) -> RunRecord {
         let id = format!("throughput_{metric}");
         Measurement::value(&id, "tx/s", Direction::Higher, Role::Primary, value(metric))
     };
-    let note = Mark { kind: MarkKind::Note, detail: format!("case of {rows} rows") };
+    let note = Mark::new(MarkKind::Note, format!("case of {rows} rows"));
     RunRecord {
         state: RunState::Measured,
         reason: None,

@@ -34,3 +34,4 @@ mod rows;
 mod survivors;
 mod text;
 mod unfinished;
+mod wording;

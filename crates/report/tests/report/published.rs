@@ -1,4 +1,4 @@
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Absence, Direction, Measurement, NoValue, Reading, Role, Value};
 use report::text::TextOptions;
 use report::{MetricFilter, Options, compare};
 use store::StoredMeasurement;
@@ -99,7 +99,7 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
 }
 
 /// Spatial queries by both estimators: both systems' values, or why the second has none.
-pub fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
+pub fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, NoValue>)], families: &[&str]) -> Made {
     let mut made = Builder { clients: vec![1], rounds, seconds: 1, ..Builder::default() }.build();
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "spatial".to_owned());
     for run in made.evidence.runs.clone() {
@@ -107,7 +107,7 @@ pub fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: 
             let reading = match (run.planned.case, b) {
                 (0, _) => Reading::Value(*a),
                 (_, Ok(b)) => Reading::Value(*b),
-                (_, Err(reason)) => Reading::Unavailable(model::NoValue::from((*reason).to_owned())),
+                (_, Err(missing)) => Reading::Unavailable(missing.clone()),
             };
             let id = format!("{family}/{query}");
             let role = if *family == "elapsed" { Role::Primary } else { Role::Secondary };
@@ -161,12 +161,13 @@ fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
 
 #[test]
 fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
-    let wrong = "wrong answer: pairs: expected 56, got 53";
+    let wrong = Absence::Wrong.because("pairs: expected 56, got 53");
+    let no_total = "no total without S1, unsupported: FUNCTION ST_IsValid does not exist";
     let asked = [
-        ("S1-valid", 10.0, Err("unsupported: FUNCTION ST_IsValid does not exist")),
+        ("S1-valid", 10.0, Err(Absence::Unsupported.because("FUNCTION ST_IsValid does not exist"))),
         ("S2-area", 10.0, Ok(4.0)),
-        ("S11-within", 10.0, Err(wrong)),
-        ("suite", 30.0, Err("no total without S1, unsupported: FUNCTION ST_IsValid does not exist")),
+        ("S11-within", 10.0, Err(wrong.clone())),
+        ("suite", 30.0, Err(Absence::Unavailable.because(no_total))),
     ];
     let made = queries(6, &asked, &["elapsed", "published", "cpu"]);
     let named = MetricFilter::Named(vec!["elapsed".to_owned()]);
@@ -186,7 +187,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     // Too few runs for the published estimator allow no conclusion.
     let few = "it takes 3 runs to drop the shortest and the longest";
     let mut made = queries(6, &asked, &["elapsed", "cpu"]);
-    let other = queries(6, &[("S2-area", f64::NAN, Err(few))], &["published"]);
+    let other = queries(6, &[("S2-area", f64::NAN, Err(Absence::Unavailable.because(few)))], &["published"]);
     made.evidence.measurements.extend(other.evidence.measurements.into_iter().filter(|one| one.case == 1));
     let html = page(&made);
     assert!(!html.contains("of 0 queries"), "{html}");

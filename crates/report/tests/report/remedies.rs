@@ -104,7 +104,7 @@ fn each_reason_has_its_fix() {
             row.b.unavailable = vec![(missing.clone(), 3)];
             let kind = MarkKind::ClientSaturated;
             let detail = "3 of 2 cores".to_owned();
-            row.warnings.push(Warning::Marked { side: Some(side), kind, runs: 3, of: 10, detail });
+            row.warnings.push(Warning::Marked { side: Some(side), kind, runs: 3, of: 10, detail, data: None });
             row.outcome = Outcome::None(reason.clone());
         });
         let Some((text, command)) = expected(&reason) else {
@@ -147,7 +147,7 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
 fn rows_of_one_fix_have_one_line_and_runs_of_all_fixes_one_command() {
     let mut made = Builder { rounds: 4, ..Builder::default() }.build();
     for system in ["rollback-journal", "wal"] {
-        made.lack_because(system, "response_p99", 0..4, "fewer than 20000 transactions in the run");
+        made.lack_because(system, "response_p99", 0..4, &NoValue::too_few(20_000, "transactions in the run"));
     }
     let set = set(&made);
     assert_eq!(set.remedies.len(), 2, "{:?}", set.remedies);
@@ -258,7 +258,7 @@ fn a_warm_up_ends_after_the_last_change_of_level() {
     for (at, end) in [(position, 2), (position + 4, 3)] {
         let mark = Mark::warm_up_too_short("the rate", end, 5);
         assert_eq!(mark.change_point(), Some(end as f64 / 5.0));
-        made.mark(at, mark.kind, &mark.detail);
+        made.put_mark(at, mark);
     }
     let systems: Vec<&str> = [position, position + 4]
         .map(|at| &*made.evidence.cases[made.evidence.runs[at as usize].planned.case as usize].system)

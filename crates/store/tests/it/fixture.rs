@@ -105,7 +105,7 @@ pub fn record(position: u32, bytes: usize) -> RunRecord {
             Measurement::new("cache_hits", "", Direction::Neither, Role::Diagnostic, gone),
         ],
         series: series.collect(),
-        marks: vec![Mark { kind: MarkKind::Note, detail: format!("position {position}") }],
+        marks: vec![Mark::new(MarkKind::Note, format!("position {position}"))],
         points: Vec::new(),
     }
 }

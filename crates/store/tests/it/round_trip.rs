@@ -185,7 +185,7 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
         Note,
     ];
     let kind = select(kinds.to_vec());
-    vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
+    vec((kind, text()).prop_map(|(kind, detail)| Mark::new(kind, detail)), 0..5)
 }
 
 fn points() -> impl Strategy<Value = Vec<LoadPoint>> {

@@ -35,7 +35,7 @@ pub(super) fn drive(
     })?;
     let depth = context.clients.len() as u32;
     let ring = system.ring(depth, load.block_bytes, opened.into_iter().map(|file| file.file).collect())?;
-    let helpers = if ring.kind().starts_with("blocking calls on") { Helpers::Threads } else { Helpers::None };
+    let helpers = if ring.has_helper_threads() { Helpers::Threads } else { Helpers::None };
     // Fresh for every worker of every run: no block is written twice.
     let seed = Rng::of_transaction(context.seed ^ CONTENT_SALT, thread, host::clock::now_ns()).next_u64();
     let lane = BlockLane::new(ring, load.block_bytes, seed, helpers);

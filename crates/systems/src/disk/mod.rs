@@ -54,11 +54,8 @@ impl Engine for Disk {
         Ok(Box::new(DiskSystem::open(request)?))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
-        match place::named(system) {
-            Ok(path) => place::would_make(&path),
-            Err(failure) => format!("nothing: {failure}"),
-        }
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+        place::would_make(&place::named(system).ok()?)
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {

@@ -53,12 +53,12 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
     if is_folder(path) { path.to_owned() } else { parent(path).to_owned() }
 }
 
-pub(super) fn would_make(path: &Path) -> String {
+pub(super) fn would_make(path: &Path) -> Option<String> {
     let shown = path.display();
     match (is_folder(path), path.exists()) {
-        (true, _) => format!("files in {shown}"),
-        (false, true) => format!("nothing: it works on {shown}"),
-        (false, false) => format!("the file {shown}"),
+        (true, _) => Some(format!("files in {shown}")),
+        (false, true) => None,
+        (false, false) => Some(format!("the file {shown}")),
     }
 }
 

@@ -130,7 +130,7 @@ impl Engine for Product {
         system.server.is_some()
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<MySqlServer>(system)
     }
 

@@ -15,7 +15,7 @@ use model::{Facts, Value};
 use super::connect::Endpoint;
 use super::url::Address;
 use crate::postgres::lane::Client;
-use crate::server::private::{Folders, failed, give, on_free_port, release_of, run_clean};
+use crate::server::private::{Folders, failed, give, kind_by_log, on_free_port, release_of, run_clean};
 use crate::server::random_password;
 use load::error::{Failure, FailureKind};
 
@@ -161,7 +161,10 @@ impl Bouncer {
                 None => true,
             };
             match self.process.take_if(|_| has_ended) {
-                Some(ended) if is_new => return Err(failed(tried, last_words(&ended.log_tail(LOG_LINES)))),
+                Some(ended) if is_new => {
+                    let log = ended.log_tail(LOG_LINES);
+                    return Err(Failure { kind: kind_by_log(&log), ..failed(tried, last_words(&log)) });
+                }
                 _ if has_ended => {
                     let process = ServerProcess::spawn(self.spec.clone()).map_err(|error| failed(tried, error))?;
                     self.process = Some(process);

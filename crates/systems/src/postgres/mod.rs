@@ -110,7 +110,7 @@ impl Engine for Postgres {
         system.server.is_some()
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<PostgresServer>(system)
     }
 

@@ -106,11 +106,15 @@ impl ServerLogWords {
     pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
         if (self.is_full)(log) {
-            Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT)
-        } else {
-            failed(tried, cause)
+            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
         }
+        Failure { kind: kind_by_log(log), ..failed(tried, cause) }
     }
+}
+
+/// Tells by what a server wrote into its log whether another program had its port.
+pub(crate) fn kind_by_log(log: &str) -> FailureKind {
+    if log.contains("in use") { FailureKind::PortTaken } else { FailureKind::Other }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +233,7 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
         let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
         let port = bound.map_err(|error| failed("find a free port", error))?.port();
         match start(port) {
-            Err(failure) if failure.cause.contains("in use") && attempt < PORT_ATTEMPTS => attempt += 1,
+            Err(failure) if failure.kind == FailureKind::PortTaken && attempt < PORT_ATTEMPTS => attempt += 1,
             other => return other,
         }
     }

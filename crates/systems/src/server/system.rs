@@ -236,14 +236,14 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
 }
 
 /// Serves [`Engine::would_make`](families::system::Engine::would_make).
-pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> String {
+pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> Option<String> {
     if system.server.is_some() {
-        return "a private server in a temporary folder".to_owned();
+        return Some("a private server in a temporary folder".to_owned());
     }
-    match AddressOf::<S>::parse(&system.url, &process_environment) {
+    Some(match AddressOf::<S>::parse(&system.url, &process_environment) {
         Ok(address) => format!("{} at {}", room::<S>(system), address.shown()),
         Err(_) => room::<S>(system).to_owned(),
-    }
+    })
 }
 
 /// Serves [`Engine::would_drop`](families::system::Engine::would_drop).

@@ -52,8 +52,8 @@ impl Engine for Sim {
         Ok(Box::new(system))
     }
 
-    fn would_make(&self, _system: &SystemPlan) -> String {
-        "nothing: it is simulated".to_owned()
+    fn would_make(&self, _system: &SystemPlan) -> Option<String> {
+        None
     }
 
     fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {

@@ -123,7 +123,7 @@ impl Engine for Sqlite {
         true
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         embedded::would_make(system)
     }
 

@@ -105,7 +105,7 @@ impl Engine for SqlServer {
         system.server.is_some()
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<SqlServer>(system)
     }
 

@@ -42,7 +42,7 @@ impl Engine for Example {
         Ok(Box::new(ExampleSystem::open(request)?))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> String {
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
         embedded::would_make(system)
     }
 

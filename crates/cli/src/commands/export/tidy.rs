@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use formats::experiment::{IMPORTED, OF_EXPERIMENT, PAIRING};
-use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, RUN, Row, Table};
+use formats::tidy::{
+    BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, RESTARTED, RUN, Row, Table, mark_code,
+};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
 use model::facts::OF_IMPORT;
 use model::{Benchmark, Case, Facts, MarkKind, Nature, Order, Point, Reading, RunState};
@@ -74,6 +76,7 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
             rows.push(Row {
                 repetition: Some(run.planned.round + 1),
                 kind: MARK.to_owned(),
+                unit: mark_code(mark),
                 written: mark.detail.clone(),
                 ..row(case, mark.kind.as_str())
             });
@@ -110,7 +113,10 @@ fn runs(evidence: &Evidence) -> Vec<Row> {
         let is_there = measured.contains(&run.id) || has_ended_without_result(run);
         let attempts = attempts.remove(&run.planned.position).filter(|_| is_there).unwrap_or_default();
         let repeated = attempts.into_iter().filter(|attempt| attempt.id != run.id);
-        let repeated = repeated.map(|attempt| (REPEATED, "", attempt.reason.clone().unwrap_or_default()));
+        let repeated = repeated.map(|attempt| {
+            let metric = if attempt.state == RunState::Aborted { RESTARTED } else { REPEATED };
+            (metric, "", attempt.reason.clone().unwrap_or_default())
+        });
         rows.extend(repeated.chain(told(run)).map(|(metric, unit, written)| Row {
             repetition,
             unit: unit.to_owned(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::facts::{IMPORT_NOTES, IMPORT_SOURCE, IMPORT_TOOL, ISOLATION, ISOLATION_ALLOWS};
 use model::metric::{CAPACITY, FAILED_SHARE};
 use model::{
-    Absence, Begun, Direction, DurabilityTier, Facts, LoadPoint, Mark, MarkKind, Measurement, Order, Point, Price,
-    Promise, Reading, Role, RunState, Value,
+    Absence, Begun, Direction, DurabilityTier, Facts, LoadPoint, Mark, MarkKind, Measurement, NoValue, Order, Point,
+    Price, Promise, Reading, Role, RunState, Value,
 };
 use report::apart::join;
 use report::barrel::Runs;
@@ -166,7 +166,7 @@ pub fn shares_of_failures() -> Subject {
 /// Some runs have no p99, and one side has none at all of another metric.
 pub fn missing() -> Subject {
     let mut made = small(&[1, 4], 10);
-    made.lack_because("wal", "response_p99", 0..3, "fewer than 1000 transactions in the run");
+    made.lack_because("wal", "response_p99", 0..3, &NoValue::too_few(1_000, "transactions in the run"));
     let read = |system: &str, round: u32| match (system, round) {
         ("wal", _) => Reading::Unavailable(Absence::Unsupported.because("no counter tells it")),
         (_, 0) => Reading::Unavailable(Absence::Failed.because("permission denied")),
@@ -339,13 +339,14 @@ pub fn pages() -> Subject {
 }
 
 pub fn spatial() -> Subject {
-    let unsupported = "unsupported: FUNCTION ST_IsValid does not exist";
+    let no_function = "FUNCTION ST_IsValid does not exist";
+    let no_total = format!("no total without S1, unsupported: {no_function}");
     let asked = [
-        ("S1-valid", 10.0, Err(unsupported)),
+        ("S1-valid", 10.0, Err(Absence::Unsupported.because(no_function))),
         ("S2-area", 10.0, Ok(4.0)),
         ("S4-inside", 8.0, Ok(9.0)),
-        ("S11-within", 10.0, Err("wrong answer: pairs: expected 56, got 53")),
-        ("suite", 38.0, Err("no total without S1, unsupported: FUNCTION ST_IsValid does not exist")),
+        ("S11-within", 10.0, Err(Absence::Wrong.because("pairs: expected 56, got 53"))),
+        ("suite", 38.0, Err(Absence::Unavailable.because(no_total))),
     ];
     let mut made = crate::published::queries(6, &asked, &["elapsed", "published", "cpu"]);
     made.series.clear();
@@ -389,9 +390,7 @@ pub fn barrel() -> Subject {
         ("connect_min", [800.0, 900.0]),
         ("connect_mean", [1_000.0, 1_200.0]),
     ]);
-    evidence
-        .marks
-        .push((1, Mark { kind: MarkKind::ClientSaturated, detail: "the client's 2 threads were busy".to_owned() }));
+    evidence.marks.push((1, Mark::new(MarkKind::ClientSaturated, "the client's 2 threads were busy".to_owned())));
     let printed =
         |runs| report::barrel::reports(&evidence, runs).iter().map(report::barrel::render).collect::<String>();
     let more = vec![

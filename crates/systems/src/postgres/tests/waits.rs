@@ -21,31 +21,34 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     // One client, and several that share syncs.
     let insert = "INSERT INTO pgbench_history (tid, bid) VALUES (1, 1);\n";
     for clients in [1, 4, 16] {
-        assert_eq!(tier_of(&system, insert, clients), None, "{clients} clients");
+        assert_eq!(tier_of(&system, insert, clients, 1), None, "{clients} clients");
     }
-    assert_eq!(tier_of(&system, UPDATE, 1), None);
-    assert_eq!(tier_of(&system, "SELECT 1;\n", 4), None);
-    let delayed = Some(DurabilityTier::Delayed);
+    assert_eq!(tier_of(&system, UPDATE, 1, 1), None);
+    assert_eq!(tier_of(&system, "SELECT 1;\n", 4, 1), None);
     // For each transaction alone: no session shows it.
     let local = format!("BEGIN;\nSET LOCAL synchronous_commit = off;\n{UPDATE}COMMIT;\n");
     let function = format!("BEGIN;\nSELECT set_config('synchronous_commit', 'off', true);\n{UPDATE}COMMIT;\n");
     let back = format!("SET synchronous_commit = off;\n{UPDATE}SET synchronous_commit = on;\n");
     for script in [&local, &function, &back] {
-        assert_eq!(tier_of(&system, script, 1), delayed, "{script}");
+        assert!(is_delayed(&system, script, 1), "{script}");
     }
     // For the session: without a write, no sync shows it.
-    assert_eq!(tier_of(&system, "SET synchronous_commit = off;\nSELECT 1;\n", 4), delayed);
+    assert!(is_delayed(&system, "SET synchronous_commit = off;\nSELECT 1;\n", 4));
     system.run("CREATE FUNCTION etalon.hurry() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM set_config(''synchronous_commit'', ''off'', true); RETURN NEW; END'");
     system.run(
         "CREATE TRIGGER hurry BEFORE INSERT ON etalon.pgbench_history FOR EACH ROW EXECUTE FUNCTION etalon.hurry()",
     );
-    assert_eq!(tier_of(&system, insert, 1), delayed);
-    assert_eq!(tier_of(&system, insert, 4), delayed);
+    assert!(is_delayed(&system, insert, 1) && is_delayed(&system, insert, 4));
 }
 
 /// The tier that a run of a script is marked with.
-fn tier_of(system: &PostgresSystem, script: &str, clients: u32) -> Option<DurabilityTier> {
-    marked_tier(&run_of(system, script, clients, Duration::from_secs(1)).unwrap())
+fn tier_of(system: &PostgresSystem, script: &str, clients: u32, seconds: u64) -> Option<DurabilityTier> {
+    marked_tier(&run_of(system, script, clients, Duration::from_secs(seconds)).unwrap())
+}
+
+/// On a busy machine a second has too few commits to conclude from.
+fn is_delayed(system: &PostgresSystem, script: &str, clients: u32) -> bool {
+    [1, 5, 20].iter().any(|seconds| tier_of(system, script, clients, *seconds) == Some(DurabilityTier::Delayed))
 }
 
 #[test]
@@ -53,8 +56,11 @@ fn commits_that_wait_against_the_settings_are_marked() {
     let system = start(Connect::Tcp, &[("synchronous_commit", "off")]);
     system.prepare(&pgbench_tables(1)).unwrap();
     system.facts().unwrap();
-    assert_eq!(tier_of(&system, UPDATE, 1), None);
-    assert_eq!(tier_of(&system, &format!("SET synchronous_commit = on;\n{UPDATE}"), 1), Some(DurabilityTier::Durable));
+    assert_eq!(tier_of(&system, UPDATE, 1, 1), None);
+    assert_eq!(
+        tier_of(&system, &format!("SET synchronous_commit = on;\n{UPDATE}"), 1, 1),
+        Some(DurabilityTier::Durable)
+    );
 }
 
 #[test]

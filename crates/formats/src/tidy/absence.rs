@@ -1,0 +1,54 @@
+//! Why a value is missing, as a tidy table writes it after `n/a: `. These words are the table's format, not étalon's wording.
+
+use model::{Absence, NoValue};
+
+const WORDS: [(&str, Absence); 3] =
+    [("wrong answer: ", Absence::Wrong), ("unsupported: ", Absence::Unsupported), ("failed: ", Absence::Failed)];
+
+pub(super) fn write(missing: &NoValue) -> String {
+    let word = WORDS.iter().find(|(_, kind)| *kind == missing.kind).map_or("", |(word, _)| word);
+    match missing.kind {
+        Absence::TooFewOperations { needed } => {
+            let reason = &missing.reason;
+            if read_too_few(reason).is_some() { reason.clone() } else { format!("fewer than {needed} {reason}") }
+        }
+        _ => format!("{word}{}", missing.reason),
+    }
+}
+
+pub(super) fn read(text: &str) -> NoValue {
+    let labelled = WORDS.iter().find_map(|(word, kind)| Some(kind.because(text.strip_prefix(word)?)));
+    labelled.or_else(|| read_too_few(text)).unwrap_or_else(|| Absence::Unavailable.because(text))
+}
+
+fn read_too_few(text: &str) -> Option<NoValue> {
+    let (needed, _) = text.strip_prefix("fewer than ")?.split_once(' ')?;
+    let needed = needed.parse().ok()?;
+    Some(Absence::TooFewOperations { needed }.because(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_comes_back_from_its_text_with_its_kind() {
+        for (kind, text) in [
+            (Absence::Wrong, "wrong answer: pairs: expected 360, got 342"),
+            (Absence::Unsupported, "unsupported: no union"),
+            (Absence::Failed, "failed: 24144"),
+            (Absence::Unavailable, "no total without S1, wrong answer: failed"),
+            (Absence::TooFewOperations { needed: 1_000 }, "fewer than 1000 transactions in the run"),
+            (Absence::Unavailable, "fewer than two numbers of the key clients have a figure"),
+        ] {
+            let missing = read(text);
+            assert_eq!((missing.kind, write(&missing).as_str()), (kind, text));
+        }
+    }
+
+    #[test]
+    fn the_number_of_operations_is_written_whatever_the_reason_says() {
+        let missing = Absence::TooFewOperations { needed: 500 }.because("reads for p99");
+        assert_eq!(write(&missing), "fewer than 500 reads for p99");
+    }
+}
