@@ -8,7 +8,7 @@ pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mnttab(&text::read("/etc/mnttab")?))
 }
 
-/// The kind of a filesystem tells it.
+/// Where a filesystem's bytes are, which its kind says.
 pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }

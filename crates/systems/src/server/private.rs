@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use host::HostError;
 use host::copy::Blocks;
-use host::process::{Bounds, Ended, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
+use host::process::{Bounds, Ended, Limit, LimitTarget, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
 use model::plan::PrivateServer;
 use model::{Facts, SystemPlan};
@@ -660,8 +660,8 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
     let tried = format!("hold the server to {cores} cores");
     let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
     let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
-    let held = Held::Tree(pid.ok_or_else(not_own)?);
-    let limit = Limit::hold(held, &Bounds::of_cores(cores)).map_err(|error| refused(error.to_string()))?;
+    let target = LimitTarget::Tree(pid.ok_or_else(not_own)?);
+    let limit = Limit::apply(target, &Bounds::of_cores(cores)).map_err(|error| refused(error.to_string()))?;
     Ok(Box::new(limit))
 }
 

@@ -365,7 +365,7 @@ impl System for SqliteSystem {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }
         if let Ok(traffic) = self.own_files() {
-            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.of(kind));
+            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.for_kind(kind));
             let sum = |count: fn(&FileIo) -> u64| files.iter().map(count).sum::<u64>() as f64;
             counters.set("log_syncs", "", sum(|file| file.syncs));
             counters.set("log_records", "records", sum(|file| file.writes));
