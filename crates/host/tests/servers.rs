@@ -270,7 +270,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn a_folder_is_removed_though_somebody_still_writes_in_it() {
+fn a_folder_is_removed_while_another_still_writes() {
     let scratch = Scratch::new("written", None).unwrap();
     let (folder, data) = (scratch.path().to_owned(), scratch.path().join("data"));
     std::fs::create_dir(&data).unwrap();

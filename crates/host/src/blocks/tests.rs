@@ -70,7 +70,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn an_end_of_the_file_and_an_error_are_told() {
+fn an_end_of_the_file_and_an_error_are_reported() {
     let scratch = Scratch::new("blocks", None).unwrap();
     let file = file_in(&scratch, &[7; 1000]);
     let read_only = File::open(scratch.path().join("blocks")).unwrap();
@@ -249,7 +249,7 @@ fn forbid_ring() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
+fn without_a_ring_threads_work_and_the_reason_is_reported() {
     // The filter belongs to the thread and ends with it.
     let without_ring = std::thread::spawn(|| {
         forbid_ring();

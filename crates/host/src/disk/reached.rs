@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_that_did_least_tells() {
+    fn the_depth_that_did_least_decides() {
         let before = reading(&[("md0", 0, 100, 0), ("sda", 1, 50, 7), ("sdb", 1, 50, 7)]);
         let after = reading(&[("md0", 0, 1100, 1000), ("sda", 1, 550, 1007), ("sdb", 1, 500, 1007)]);
         let reached = after.since(&before, RequestedBytes { read_bytes: 1000, written_bytes: 1000 });

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn power_memory_and_swapping_are_told() {
+    fn power_memory_and_swapping_are_reported() {
         let mut moved = quiet();
         moved.after.power = Ok(Power::Battery);
         moved.after.governor = Ok("powersave".to_owned());

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_are_counted_and_mended() {
+    fn leftovers_are_counted_with_a_fix() {
         assert_eq!(left_behind(&[]).status, Status::Good);
         let found = Abandoned {
             path: "/var/tmp/etalon-volume-1-x".into(),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_beside_is_a_warning() {
+    fn other_programs_are_a_warning() {
         let mut facts = Facts::default();
         facts.identity("antivirus", "clamd");
         facts.passing("services.databases", Kind::Databases.none_found());

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_are_told_apart() {
+    fn clocks_are_distinguished() {
         assert_eq!(source_status("tsc"), Status::Good);
         assert_eq!(source_status("hpet"), Status::Bad);
         assert_eq!(source_status("xen"), Status::Warn);

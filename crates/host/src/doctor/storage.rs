@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_probed_beside_it() {
+    fn a_file_is_probed_next_to_it() {
         let scratch = crate::scratch::Scratch::new("storage-test", None).unwrap();
         let file = scratch.path().join("database");
         std::fs::write(&file, "x").unwrap();

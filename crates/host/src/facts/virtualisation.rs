@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn arm_and_wsl_are_told() {
+    fn arm_and_wsl_are_recognised() {
         assert_eq!(
             judge(&clues(Flag::NotSet, "QEMU QEMU Virtual Machine", "arch_sys_counter")),
             "virtual machine: KVM or QEMU"
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_by_their_groups() {
+    fn containers_are_recognised_by_their_groups() {
         assert_eq!(container_of_groups("0::/kubepods.slice/x\n").as_deref(), Some("kubepods"));
         assert_eq!(container_of_groups("4:cpu:/docker/abc\n").as_deref(), Some("docker"));
         assert_eq!(container_of_groups("0::/init.scope\n"), None);

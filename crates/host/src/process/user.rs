@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_found_and_nobody_invented() {
+    fn root_is_found_and_no_user_invented() {
         let root = user_by_name("root").unwrap();
         assert_eq!((root.uid, root.gid), (0, 0));
         let error = user_by_name("no-such-user-here").unwrap_err().to_string();

@@ -118,7 +118,7 @@ fn bytes_that_are_left_are_kept_in_order() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_holds_up_nobody_else() {
+fn a_peer_that_does_not_read_delays_no_other() {
     for choice in choices() {
         let (here, mut there) = UnixStream::pair().unwrap();
         let mut reactor = Reactor::new(choice, 2).unwrap();
@@ -144,7 +144,7 @@ fn a_peer_that_does_not_read_holds_up_nobody_else() {
 }
 
 #[test]
-fn an_end_in_mid_response_is_told_once_behind_the_data() {
+fn an_end_in_mid_response_is_reported_once_after_the_data() {
     for choice in choices() {
         for half in [Shutdown::Write, Shutdown::Both] {
             let (here, mut there) = tcp_pair();

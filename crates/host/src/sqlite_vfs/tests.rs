@@ -60,7 +60,7 @@ fn a_rollback_journal_and_sorters_are_kinds_of_their_own() {
 }
 
 #[test]
-fn a_memory_map_is_told_as_fetches() {
+fn a_memory_map_is_counted_as_fetches() {
     let folder = tempfile::tempdir().unwrap();
     let (path, connection) = set_up(folder.path(), "delete");
     connection

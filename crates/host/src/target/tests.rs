@@ -77,7 +77,7 @@ fn a_sound_file_shows_its_extents() {
 }
 
 #[test]
-fn a_file_of_somebody_else_s_is_let_alone() {
+fn a_foreign_file_is_left_alone() {
     let scratch = Scratch::new("target", None).unwrap();
     let path = scratch.path().join("precious");
     std::fs::write(&path, "data").unwrap();
@@ -160,7 +160,7 @@ fn what_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn a_volume_that_is_too_small_is_told_before_it_is_full() {
+fn a_too_small_volume_is_reported_before_it_is_full() {
     let scratch = Scratch::new("target", None).unwrap();
     let path = scratch.path().join("target");
     let free_bytes = crate::disk::free_bytes(scratch.path()).unwrap();

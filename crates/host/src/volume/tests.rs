@@ -131,7 +131,7 @@ fn figures_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn an_image_of_somebody_else_s_is_let_alone() {
+fn a_foreign_image_is_left_alone() {
     let Some(scratch) = images() else { return };
     let spec = spec(&scratch, VolumeFs::Ext4, 4096);
     std::fs::write(&spec.image, "precious").unwrap();
@@ -208,7 +208,7 @@ fn clusters_hold_files_together(volume: &MadeVolume) {
 }
 
 #[test]
-fn a_full_volume_is_told_and_what_was_begun_goes() {
+fn a_full_volume_is_reported_and_removed() {
     let Some(scratch) = images() else { return };
     let Some(volume) = made(&spec(&scratch, VolumeFs::Ext4, 4096)) else { return };
     let path = volume.path().join("target");
