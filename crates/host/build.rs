@@ -1,12 +1,12 @@
-//! Tells the crate what cargo tells only build scripts: the target and the profile of this build.
+//! Passes on to the crate what cargo gives only to build scripts: the target and the profile of this build.
 
 use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let of = |name: &str| std::env::var(name).unwrap_or_else(|_| "not known".to_owned());
-    println!("cargo::rustc-env=ETALON_TARGET={}", of("TARGET"));
-    let out = of("OUT_DIR");
+    let [target, out] =
+        ["TARGET", "OUT_DIR"].map(|name| std::env::var(name).unwrap_or_else(|_| "not known".to_owned()));
+    println!("cargo::rustc-env=ETALON_TARGET={target}");
     println!("cargo::rustc-env=ETALON_PROFILE={}", profile(Path::new(&out)).unwrap_or("not known"));
 }
 

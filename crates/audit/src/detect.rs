@@ -221,7 +221,7 @@ fn is_total(values: &[f64]) -> bool {
 fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     let mut first: BTreeMap<&str, f64> = BTreeMap::new();
     let mut varies = false;
-    for other in facts.rows_beside(row) {
+    for other in facts.rows_of_other_metrics(row) {
         varies |= *first.entry(&other.metric).or_insert(other.value) != other.value;
     }
     varies

@@ -205,7 +205,7 @@ impl Statistic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     Kept,
-    /// Without a sign: the larger figure comes first.
+    /// The sign is dropped: the larger figure comes first.
     Size,
 }
 

@@ -209,7 +209,7 @@ fn judges(statistic: Statistic) -> bool {
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
 }
 
-/// What the rows support of each metric with a printed figure.
+/// Collects what the rows support of each metric with a printed figure.
 pub fn supports(facts: &TableFacts, judgements: &Judgements) -> Vec<Support> {
     let Some(a) = judgements.a.as_deref().or_else(|| facts.systems().next()) else { return Vec::new() };
     let others: Vec<&str> = facts.systems().filter(|system| *system != a).collect();

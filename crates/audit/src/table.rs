@@ -227,7 +227,7 @@ impl TableFacts {
         indices.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
     }
 
-    pub(crate) fn rows_beside<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
+    pub(crate) fn rows_of_other_metrics<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
         let others = self.index.metrics.keys().filter(|metric| **metric != row.metric);
         others.flat_map(|metric| self.rows(&row.system, &row.keys, metric))
     }

@@ -308,8 +308,8 @@ impl<'a> Conductor<'a> {
             return;
         };
         for check in host::doctor::bad_at_once(facts) {
-            let mend = check.mend.map(|mend| format!("; {mend}")).unwrap_or_default();
-            observer.warning(&format!("before the first run, {}: {}{mend}", check.name, check.found));
+            let fix = check.fix.map(|fix| format!("; {fix}")).unwrap_or_default();
+            observer.warning(&format!("before the first run, {}: {}{fix}", check.name, check.found));
         }
     }
 

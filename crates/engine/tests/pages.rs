@@ -71,7 +71,7 @@ fn assert_sound(name: &str, record: &RunRecord, statements: f64) {
 /// On a private server the engine's counters, plus what they are known to leave out, add up to the operating system's.
 /// `unexplained` is in per cent.
 fn assert_true(name: &str, record: &RunRecord) {
-    if host::disk::ProcIo::of(std::process::id()).is_err() {
+    if host::disk::ProcIo::for_process(std::process::id()).is_err() {
         // Not every operating system counts what a process writes.
         return;
     }

@@ -1,4 +1,4 @@
-//! What programs answer when they are asked what they are: one that is still the same is started once.
+//! The answers of programs that are asked what they are: one that is still the same is started once.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// What a program printed.
+/// The output of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     pub stdout: String,
@@ -25,12 +25,12 @@ struct Question {
     arguments: Vec<String>,
 }
 
-/// Locked while the program runs: whoever asks the same waits for its answer.
+/// Locked while the program runs: who asks the same waits for its answer.
 type Slot = Arc<Mutex<Option<Arc<Answer>>>>;
 
 static KNOWN: LazyLock<Mutex<HashMap<Question, Slot>>> = LazyLock::new(Mutex::default);
 
-/// What the program answers, which may be what it has answered before; none if it cannot be started. Only for questions
+/// The program's answer, which may be what it has answered before; none if it cannot be started. Only for questions
 /// whose answer depends on nothing but the program.
 #[must_use]
 pub fn ask(program: &Path, arguments: &[&str]) -> Option<Arc<Answer>> {
@@ -62,8 +62,8 @@ fn question(program: &Path, arguments: &[&str]) -> Option<Question> {
 
 fn run(program: &Path, arguments: &[&str]) -> Option<(Arc<Answer>, bool)> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let answer = Answer { stdout: text(&output.stdout), stderr: text(&output.stderr) };
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let answer = Answer { stdout, stderr };
     Some((Arc::new(answer), output.status.success()))
 }
 
@@ -82,16 +82,16 @@ mod tests {
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         };
         let starts = || fs::read_to_string(folder.path().join("starts")).unwrap().lines().count();
-        let said = |argument: &str| ask(&program, &[argument]).unwrap().stdout.clone();
+        let answer = |argument: &str| ask(&program, &[argument]).unwrap().stdout.clone();
         write("echo one $1");
         assert_eq!(
-            (said("a"), said("a"), said("b"), starts()),
+            (answer("a"), answer("a"), answer("b"), starts()),
             ("one a\n".into(), "one a\n".into(), "one b\n".into(), 2)
         );
         write("echo another $1");
-        assert_eq!((said("a"), said("a"), starts()), ("another a\n".into(), "another a\n".into(), 3));
+        assert_eq!((answer("a"), answer("a"), starts()), ("another a\n".into(), "another a\n".into(), 3));
         write("echo failed >&2; exit 1");
-        assert_eq!((said("a"), said("a"), starts()), (String::new(), String::new(), 5));
+        assert_eq!((answer("a"), answer("a"), starts()), (String::new(), String::new(), 5));
         assert_eq!(ask(Path::new("/no/such/program"), &[]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What this build of étalon is: two builds of one version need not cost the same.
+//! Facts on this build of étalon: two builds of one version need not cost the same.
 
 use model::Facts;
 
@@ -6,7 +6,7 @@ use model::Facts;
 pub const TARGET: &str = env!("ETALON_TARGET");
 /// Cargo's name for how it was compiled, by its folder: `debug`, `release`, `dist`.
 pub const PROFILE: &str = env!("ETALON_PROFILE");
-/// Who gives it memory, its C code too.
+/// The allocator, which its C code uses, too.
 pub const ALLOCATOR: &str = if cfg!(target_env = "musl") { "mimalloc" } else { "the C library's" };
 
 #[cfg(target_env = "musl")]
@@ -24,11 +24,11 @@ pub(crate) fn add(facts: &mut Facts) {
     facts.identity("etalon.profile", PROFILE);
     facts.identity("etalon.libc", libc());
     let is_static = cfg!(any(target_feature = "crt-static", not(unix)));
-    let preloaded = std::env::var("LD_PRELOAD").ok().filter(|_| !is_static);
+    let preloaded = if is_static { None } else { std::env::var("LD_PRELOAD").ok() };
     facts.identity("etalon.allocator", allocator(preloaded.as_deref()));
 }
 
-/// Whatever the loader was told to put in front may bring an allocator of its own.
+/// The allocator; what the loader puts in front may bring one of its own.
 fn allocator(preloaded: Option<&str>) -> String {
     match preloaded.map(str::trim).filter(|names| !names.is_empty()) {
         Some(names) => format!("{ALLOCATOR}, unless {names} replaces it (LD_PRELOAD)"),
@@ -47,7 +47,7 @@ mod os {
     }
 }
 
-/// None of these tells a program its version.
+/// None of these gives a program its version.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod os {
     const NAME: &str = if cfg!(target_env = "musl") {
@@ -88,8 +88,8 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
     fn the_c_library_is_the_one_that_the_system_names() {
-        let told = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), libc());
+        let getconf = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&getconf.stdout).trim(), libc());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Allows one étalon at a time per path, by an operating system lock that dies with its process.
 //!
-//! The lock is on a separate file beside the path, `….etalon-lock`, since locks on a database's own file would meet
+//! The lock is on a separate file next to the path, `….etalon-lock`, since locks on a database's own file would meet
 //! its engine's. A killed étalon leaves the file without the lock; the next one takes and removes it.
 
 use std::collections::BTreeMap;
@@ -27,8 +27,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Keeps other étalons away from a path until dropped. A process may claim a path again, since several systems of a
 /// plan may be one file with different settings.
 #[derive(Clone, Debug)]
-pub struct Claim {
-    held: Arc<Held>,
+pub struct FileClaim {
+    locked: Arc<LockedFile>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,50 +43,51 @@ pub enum ClaimError {
 }
 
 #[derive(Debug)]
-struct Held {
+struct LockedFile {
     /// Closing it releases the lock.
     file: File,
     lock: PathBuf,
 }
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
-        // While still locked: whoever opens the file now finds it gone once he has the lock.
+        // While still locked: who opens the file now finds it gone once he has the lock.
         let _ = std::fs::remove_file(&self.lock);
     }
 }
 
-/// Held by this process, by lock file.
-static OWN: Mutex<BTreeMap<PathBuf, Weak<Held>>> = Mutex::new(BTreeMap::new());
+/// The locks of this process, by lock file.
+static OWN: Mutex<BTreeMap<PathBuf, Weak<LockedFile>>> = Mutex::new(BTreeMap::new());
 
-fn own() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Held>>> {
+fn own_locks() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<LockedFile>>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Claim {
-    /// Claims a path, which need not exist; its folder must. On a filesystem without locks nobody is kept away.
-    pub fn take(path: &Path) -> Result<Claim, ClaimError> {
+impl FileClaim {
+    /// Claims a path, which need not exist; its folder must. On a filesystem without locks no one is kept away.
+    pub fn take(path: &Path) -> Result<FileClaim, ClaimError> {
         let lock = lock_of(path)?;
-        let mut own = own();
-        if let Some(held) = own.get(&lock).and_then(Weak::upgrade) {
-            return Ok(Claim { held });
+        let mut all = own_locks();
+        if let Some(locked) = all.get(&lock).and_then(Weak::upgrade) {
+            return Ok(FileClaim { locked });
         }
         let file = take(&lock)?;
-        let held = Arc::new(Held { file, lock: lock.clone() });
-        own.retain(|_, held| held.strong_count() > 0);
-        own.insert(lock, Arc::downgrade(&held));
-        Ok(Claim { held })
+        let locked = Arc::new(LockedFile { file, lock: lock.clone() });
+        all.retain(|_, locked| locked.strong_count() > 0);
+        all.insert(lock, Arc::downgrade(&locked));
+        Ok(FileClaim { locked })
     }
 
-    /// Makes a file, and notes beside the lock's holder when: while it is empty, nothing else tells it from somebody's.
+    /// Makes a file, and notes next to the lock's holder when: while it is empty, nothing else distinguishes it from
+    /// another's.
     ///
     /// # Errors
     /// It is there, or cannot be made or noted.
     pub fn make_empty(&self, file: &Path) -> Result<(), HostError> {
         File::create_new(file).map_err(HostError::at("make", file))?;
         let Some(note) = note_of_empty(file) else { return Ok(()) };
-        let noted = (&self.held.file).write_all(format!("{note}\n").as_bytes());
-        noted.map_err(HostError::at("write", &self.held.lock))
+        let noted = (&self.locked.file).write_all(format!("{note}\n").as_bytes());
+        noted.map_err(HostError::at("write", &self.locked.lock))
     }
 
     /// Whether the holder of a claim on `path`, who was killed, has made this file. To be asked before the claim is taken.
@@ -107,16 +108,16 @@ impl Claim {
 fn lock_of(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     if let Ok(real) = std::fs::canonicalize(&absolute) {
-        return Ok(Claim::path(&real));
+        return Ok(FileClaim::path(&real));
     }
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(HostError::unavailable(format!("claim {}", path.display()), "it names no file"));
     };
     let folder = std::fs::canonicalize(folder).map_err(HostError::at("find", folder))?;
-    Ok(Claim::path(&folder.join(name)))
+    Ok(FileClaim::path(&folder.join(name)))
 }
 
-/// `None`: it is not there, or the filesystem does not tell when files were made.
+/// The note on an empty file. `None`: it is not there, or the filesystem does not report when files were made.
 fn note_of_empty(file: &Path) -> Option<String> {
     let made = std::fs::symlink_metadata(file).and_then(|metadata| metadata.created()).ok()?;
     let since = made.duration_since(std::time::UNIX_EPOCH).ok()?;
@@ -164,7 +165,7 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
     Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
 }
 
-/// Tells whether it is a file of another name, too: what is written here would be written there.
+/// Whether it is a file of another name, too: what is written here would be written there.
 #[cfg(unix)]
 fn has_other_names(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -183,7 +184,7 @@ fn is_of_etalon(file: &mut File) -> io::Result<bool> {
     Ok(begin.is_empty() || begin == SIGN.as_bytes())
 }
 
-/// For a message. Windows lets nobody read a locked file.
+/// The holder of a lock, for a message. On Windows no one can read a locked file.
 fn holder_of(lock: &Path) -> Option<(u32, String)> {
     let noted = text::read(lock).ok()?;
     let value = |key| text::value(&noted, key, '=');
@@ -227,40 +228,40 @@ mod tests {
     fn a_process_shares_its_claims_and_the_last_removes_the_lock() {
         let scratch = Scratch::new("claim", None).unwrap();
         let path = scratch.path().join("x.db");
-        let first = Claim::take(&path).unwrap();
-        let second = Claim::take(&scratch.path().join("./x.db")).unwrap();
+        let first = FileClaim::take(&path).unwrap();
+        let second = FileClaim::take(&scratch.path().join("./x.db")).unwrap();
         drop(first);
-        assert!(Claim::path(&path).exists());
+        assert!(FileClaim::path(&path).exists());
         drop(second);
-        assert!(!Claim::path(&path).exists());
+        assert!(!FileClaim::path(&path).exists());
     }
 
     #[test]
-    fn what_somebody_has_put_in_the_locks_place_stays() {
+    fn a_foreign_file_at_the_locks_path_stays() {
         let scratch = Scratch::new("claim", None).unwrap();
         let refused = |name: &str| {
-            let refused = Claim::take(&scratch.path().join(name)).unwrap_err();
+            let refused = FileClaim::take(&scratch.path().join(name)).unwrap_err();
             assert!(
-                matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(Claim::path(name.as_ref()))),
+                matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(FileClaim::path(name.as_ref()))),
                 "{refused}"
             );
         };
-        let text = Claim::path(&scratch.path().join("text.db"));
+        let text = FileClaim::path(&scratch.path().join("text.db"));
         std::fs::write(&text, "my own notes").unwrap();
         refused("text.db");
         assert_eq!(std::fs::read(&text).unwrap(), b"my own notes");
-        std::fs::create_dir(Claim::path(&scratch.path().join("folder.db"))).unwrap();
+        std::fs::create_dir(FileClaim::path(&scratch.path().join("folder.db"))).unwrap();
         refused("folder.db");
         #[cfg(unix)]
         {
-            let link = Claim::path(&scratch.path().join("link.db"));
+            let link = FileClaim::path(&scratch.path().join("link.db"));
             let aim = scratch.path().join("aim");
             std::os::unix::fs::symlink(&aim, &link).unwrap();
             refused("link.db");
             assert!(!aim.exists() && link.is_symlink());
             let other = scratch.path().join("other");
             std::fs::write(&other, "").unwrap();
-            std::fs::hard_link(&other, Claim::path(&scratch.path().join("hard.db"))).unwrap();
+            std::fs::hard_link(&other, FileClaim::path(&scratch.path().join("hard.db"))).unwrap();
             refused("hard.db");
             assert_eq!(std::fs::read(&other).unwrap(), b"");
         }
@@ -272,15 +273,15 @@ mod tests {
         let scratch = Scratch::new("claim", None).unwrap();
         let path = scratch.path().join("x.db");
         // A lock is per open file, so this acts like another process's.
-        let theirs = File::create(Claim::path(&path)).unwrap();
+        let theirs = File::create(FileClaim::path(&path)).unwrap();
         theirs.try_lock().unwrap();
         (&theirs).write_all(b"pid=7\ncommand=etalon run two.toml\nsince_unix_ms=1\n").unwrap();
-        let refused = Claim::take(&path).unwrap_err();
-        let said = refused.to_string();
-        assert!(said.contains("process 7 (`etalon run two.toml`)"), "{said}");
+        let refused = FileClaim::take(&path).unwrap_err();
+        let message = refused.to_string();
+        assert!(message.contains("process 7 (`etalon run two.toml`)"), "{message}");
         // A killed process leaves the file without the lock.
         drop(theirs);
-        assert!(Claim::take(&path).is_ok());
-        assert!(!Claim::path(&path).exists());
+        assert!(FileClaim::take(&path).is_ok());
+        assert!(!FileClaim::path(&path).exists());
     }
 }

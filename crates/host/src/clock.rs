@@ -13,18 +13,18 @@ pub fn now_ns() -> u64 {
 }
 
 /// Nanoseconds in which the machine was suspended since it started, which [`now_ns`] leaves out. 0 where it counts them itself,
-/// or nothing tells.
+/// or where that is not known.
 #[cfg(target_os = "linux")]
 pub fn suspended_ns() -> u64 {
     use rustix::time::{ClockId, clock_gettime};
     // The monotonic clock first: a step between the readings makes the difference larger by nanoseconds only.
     let [awake, all] = [ClockId::Monotonic, ClockId::Boottime].map(clock_gettime);
-    let ns = |seconds: i64, ns: i64| i128::from(seconds) * 1_000_000_000 + i128::from(ns);
-    let apart_ns = ns(all.tv_sec, all.tv_nsec) - ns(awake.tv_sec, awake.tv_nsec);
+    let ns = [all, awake].map(|time| i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec));
+    let apart_ns = ns[0] - ns[1];
     u64::try_from(apart_ns).unwrap_or_default()
 }
 
-/// Elsewhere the clock goes on, or no crate that étalon has tells.
+/// Returns 0: the clock goes on, or no crate that étalon has reports it.
 #[cfg(not(target_os = "linux"))]
 pub fn suspended_ns() -> u64 {
     0

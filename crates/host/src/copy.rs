@@ -19,14 +19,14 @@ pub type Stop<'a> = &'a dyn Fn() -> bool;
 /// Whose blocks a copy has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
-    /// Its own. A system's own way to copy may share them (XFS, btrfs, ZFS and APFS do), and whoever writes to one of the
+    /// Its own. A system's own way to copy may share them (XFS, btrfs, ZFS and APFS do), and who writes to one of the
     /// two files then pays for parting them.
     Own,
     /// The original's where the filesystem can, else its own.
     SharedIfPossible,
 }
 
-/// What a copy is.
+/// The extent of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copied {
     /// The files' lengths together.
@@ -147,7 +147,7 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
     let bytes = source.metadata().map_err(HostError::at("look at", from))?.len();
     let mut piece = vec![0; PIECE_BYTES];
     let mut is_copied_by_kernel = kernel::has_own_blocks_only(&source) && kernel::has_own_blocks_only(&target);
-    let (mut at, mut begun) = (0, 0);
+    let (mut at, mut flushed) = (0, 0);
     kernel::begin_reading(&source, 0..AHEAD_BYTES);
     while let Some(data) = kernel::data_from(&source, at, bytes).map_err(HostError::at("look for holes in", from))? {
         source.seek(SeekFrom::Start(data.start)).map_err(HostError::at("read", from))?;
@@ -162,7 +162,7 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
             if is_copied_by_kernel {
                 match kernel::copy_piece(&source, &target, most) {
                     Ok(copied) if copied > 0 => at += copied as u64,
-                    // An old or a confined kernel, or a full device: the other way tells.
+                    // An old or a confined kernel, or a full device: the other way shows which.
                     _ => is_copied_by_kernel = false,
                 }
             } else {
@@ -171,14 +171,14 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
                 target.write_all(room).map_err(HostError::at("write", to))?;
                 at += most as u64;
             }
-            if at - begun >= BEGIN_BYTES {
-                kernel::begin_writing(&target, begun..at);
+            if at - flushed >= BEGIN_BYTES {
+                kernel::begin_writing(&target, flushed..at);
                 kernel::begin_reading(&source, at + AHEAD_BYTES - BEGIN_BYTES..at + AHEAD_BYTES);
-                begun = at;
+                flushed = at;
             }
         }
     }
-    kernel::begin_writing(&target, begun..at);
+    kernel::begin_writing(&target, flushed..at);
     // A hole at its end.
     target.set_len(bytes).map_err(HostError::at("write", to))?;
     Ok(target)
@@ -205,7 +205,7 @@ fn sync(folder: &Path) -> Result<(), HostError> {
     Ok(())
 }
 
-/// What Linux does for a copy.
+/// Linux's own ways to copy.
 #[cfg(target_os = "linux")]
 mod kernel {
     use std::num::NonZeroU64;
@@ -216,10 +216,10 @@ mod kernel {
 
     use super::{File, Range, io};
 
-    /// Of one request: of a longer one Linux reads no more than the device takes at once.
+    /// Bytes of one request: of a longer one Linux reads no more than the device takes at once.
     const READ_BYTES: usize = 512 << 10;
 
-    /// Where the next data are, from `at` on.
+    /// Finds where the next data are, from `at` on.
     pub(super) fn data_from(file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
         if at >= bytes {
             return Ok(None);
@@ -228,7 +228,7 @@ mod kernel {
             Ok(start) => start,
             // A hole reaches to the end.
             Err(Errno::NXIO) => return Ok(None),
-            // The filesystem tells of none.
+            // The filesystem reports none.
             Err(Errno::INVAL) => return Ok(Some(at..bytes)),
             Err(error) => return Err(error.into()),
         };
@@ -239,7 +239,7 @@ mod kernel {
     /// Whether no two files of its filesystem share blocks, so that the kernel's own copy is one of blocks: it does not carry
     /// each byte through this process, which takes twice as long where the original is in memory.
     pub(super) fn has_own_blocks_only(file: &File) -> bool {
-        /// Of ext2 to ext4.
+        /// Magic number of ext2 to ext4.
         const EXT: u64 = 0xef53;
         rustix::fs::fstatfs(file).is_ok_and(|of| u64::try_from(of.f_type) == Ok(EXT))
     }
@@ -255,7 +255,7 @@ mod kernel {
         }
     }
 
-    /// Does not wait until it is done. A failure is told by the sync at the end.
+    /// Does not wait until it is done. The sync at the end reports a failure.
     pub(super) fn begin_writing(file: &File, part: Range<u64>) {
         let length = part.end.saturating_sub(part.start);
         let (Ok(start), Ok(length)) = (part.start.try_into(), length.try_into()) else { return };
@@ -291,7 +291,7 @@ mod imp {
 
     pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
-        // Nobody but root gives a file away; a file of somebody else's could not have been read as this user's own, either.
+        // Only root gives a file away; a file of another user could not have been read as this user's own, either.
         if original.uid() != fs::symlink_metadata(to)?.uid() {
             std::os::unix::fs::lchown(to, Some(original.uid()), Some(original.gid()))?;
         }
@@ -381,24 +381,23 @@ mod tests {
             let copied = file(&from, &to, Blocks::Own, &|| false).unwrap();
             assert_eq!(copied.bytes, length);
             assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap(), "{length} bytes, with data at {places:?}");
-            // Others tell of no holes.
+            // Others report no holes.
             #[cfg(target_os = "linux")]
             {
                 use std::os::unix::fs::MetadataExt as _;
-                let blocks = |path: &Path| fs::metadata(path).unwrap().blocks();
-                assert!(blocks(&to) <= blocks(&from), "{} of {}", blocks(&to), blocks(&from));
+                let [copy, original] = [&to, &from].map(|path| fs::metadata(path).unwrap().blocks());
+                assert!(copy <= original, "{copy} of {original}");
             }
         }
     }
 
     #[test]
-    fn a_copy_ends_where_it_is_told_to() {
+    fn a_copy_stops_on_request() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         fs::write(&from, vec![1; 5 * PIECE_BYTES]).unwrap();
-        let asked = std::cell::Cell::new(0);
-        let stop = || asked.replace(asked.get() + 1) == 2;
-        let error = file(&from, &to, Blocks::Own, &stop).unwrap_err();
+        let calls = std::cell::Cell::new(0);
+        let error = file(&from, &to, Blocks::Own, &|| calls.replace(calls.get() + 1) == 2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert_eq!(fs::metadata(&to).unwrap().len(), 2 * PIECE_BYTES as u64);
     }

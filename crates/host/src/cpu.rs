@@ -58,7 +58,7 @@ pub fn usable_cores() -> f64 {
 /// The tightest quota of the calling thread's control groups, of either version. `None` is no limit.
 #[cfg(target_os = "linux")]
 pub fn quota_cores() -> Option<f64> {
-    crate::system::cgroup::of("thread-self", "cpu").ok()?.cpu_quota_cores()
+    crate::system::cgroup::controller_of("thread-self", "cpu").ok()?.cpu_quota_cores()
 }
 
 /// Control groups are Linux's.
@@ -74,7 +74,7 @@ pub(crate) struct CpuSample {
     machine: Result<MachineTimes, String>,
 }
 
-/// Between two samples, as shares (0 to 1) of all logical processors' time.
+/// Use of the machine between two samples, as shares (0 to 1) of all logical processors' time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineCpu {
     /// Everything except waiting for disks; with interrupts.
@@ -87,7 +87,7 @@ pub struct MachineCpu {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct MachineTimes {
-    /// With interrupts.
+    /// Busy time, with interrupts.
     busy: Duration,
     idle: Duration,
     steal: Duration,
@@ -98,7 +98,8 @@ impl CpuSample {
         CpuSample { at_ns: clock::now_ns(), machine: machine_times() }
     }
 
-    /// From `a` to `b`. The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so shares
+    /// The use from `a` to `b`. The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so
+    /// shares
     /// over less than a second are rough.
     pub(crate) fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
         let (before, after) = (a.machine.clone()?, b.machine.clone()?);
@@ -116,8 +117,8 @@ fn shares(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
     if all.is_zero() {
         return None;
     }
-    let share = |part: Duration| part.as_secs_f64() / all.as_secs_f64();
-    Some(MachineCpu { busy_share: share(busy), steal_share: share(steal), of_core_seconds: all.as_secs_f64() })
+    let [busy_share, steal_share] = [busy, steal].map(|part| part.as_secs_f64() / all.as_secs_f64());
+    Some(MachineCpu { busy_share, steal_share, of_core_seconds: all.as_secs_f64() })
 }
 
 #[cfg(target_os = "linux")]
@@ -145,14 +146,11 @@ fn parse_proc_stat(stat: &str, ticks_per_second: u64) -> Option<MachineTimes> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
     let &[user, nice, system, idle, ref rest @ ..] = ticks.as_slice() else { return None };
-    let later = |place: usize| rest.get(place).copied().unwrap_or(0);
-    let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));
-    let interrupts = later(1) + later(2);
-    Some(MachineTimes {
-        busy: time(user + nice + system + interrupts),
-        idle: time(idle + later(0)),
-        steal: time(later(3)),
-    })
+    let [io_wait, interrupt, soft_interrupt, steal] = [0, 1, 2, 3].map(|index| rest.get(index).copied().unwrap_or(0));
+    let times = [user + nice + system + interrupt + soft_interrupt, idle + io_wait, steal];
+    let [busy, idle, steal] =
+        times.map(|ticks| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1))));
+    Some(MachineTimes { busy, idle, steal })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! What goes wrong between étalon and the machine.
+//! Failures between étalon and the machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files::PutError;
 
-/// What was tried, on what, and what came back. The cause is in the message, not in the `source` chain, so that it is
+/// The action that was tried, on what, and what came back. The cause is in the message, not in the `source` chain, so
+/// that it is
 /// printed once.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
@@ -44,7 +45,7 @@ impl HostError {
         HostError::Unavailable { tried: tried.into(), kind, reason: reason.into() }
     }
 
-    /// Of the operating system's error, or of étalon's own refusal: what it did not make is there already.
+    /// The kind of the operating system's error, or of étalon's own refusal: what it did not make is there already.
     pub fn kind(&self) -> io::ErrorKind {
         match self {
             HostError::Path { cause, .. } | HostError::Start { cause, .. } => cause.kind(),

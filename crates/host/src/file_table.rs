@@ -4,7 +4,7 @@
 ///
 /// While the table is shared, the kernel takes and gives back a reference to the file in every call on one, lest another thread
 /// close it meanwhile; of short calls such as SQLite's that is some per cent. Afterwards nothing that was opened before may be
-/// used on this thread, nothing that it opens elsewhere, and locks by `fcntl` are held against the other threads, too.
+/// used on this thread, nothing that it opens elsewhere, and locks by `fcntl` keep the other threads away, too.
 #[must_use]
 pub fn own_table() -> bool {
     imp::own_table()
@@ -52,17 +52,14 @@ mod tests {
     #[test]
     fn a_thread_with_its_own_table_neither_holds_nor_closes_what_others_have() {
         let folder = tempfile::tempdir().unwrap();
-        let named = |name: &str| folder.path().join(name);
-        let shown = |name: &str| named(name).display().to_string();
-        let mut mine = File::options().create_new(true).read(true).write(true).open(named("mine")).unwrap();
+        let [mine_path, theirs_path] = ["mine", "theirs"].map(|name| folder.path().join(name));
+        let [mine_shown, theirs_shown] = [&mine_path, &theirs_path].map(|path| path.display().to_string());
+        let mut mine = File::options().create_new(true).read(true).write(true).open(mine_path).unwrap();
         mine.write_all(b"kept").unwrap();
-        let (has_own, held_by_it, held_by_others) = thread::spawn({
-            let theirs = named("theirs");
-            move || {
-                let has_own = own_table();
-                let _theirs = File::create(theirs).unwrap();
-                (has_own, open("thread-self"), open("self"))
-            }
+        let (has_own, in_its_table, in_the_others) = thread::spawn(move || {
+            let has_own = own_table();
+            let _theirs = File::create(theirs_path).unwrap();
+            (has_own, open("thread-self"), open("self"))
         })
         .join()
         .unwrap();
@@ -70,8 +67,8 @@ mod tests {
             println!("skipped: the kernel gives no thread a table of its own");
             return;
         }
-        assert!(held_by_it.contains(&shown("theirs")) && !held_by_it.contains(&shown("mine")), "{held_by_it:?}");
-        assert!(held_by_others.contains(&shown("mine")) && !held_by_others.contains(&shown("theirs")));
+        assert!(in_its_table.contains(&theirs_shown) && !in_its_table.contains(&mine_shown), "{in_its_table:?}");
+        assert!(in_the_others.contains(&mine_shown) && !in_the_others.contains(&theirs_shown));
         let mut text = String::new();
         mine.rewind().unwrap();
         mine.read_to_string(&mut text).unwrap();

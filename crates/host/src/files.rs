@@ -19,7 +19,7 @@ const DATABASES: [&[u8]; 4] =
 /// A longer file is not read to find out whether étalon wrote it.
 const LONGEST_OWN_BYTES: u64 = 256 << 20;
 
-/// Which file that is there already may be replaced.
+/// The files that are there already and may be replaced.
 #[derive(Clone, Copy)]
 pub enum Replacing<'a> {
     /// The file that étalon wrote, as the function says of all its bytes.
@@ -28,7 +28,7 @@ pub enum Replacing<'a> {
     Any,
 }
 
-/// What lies where a file is to go, and stays.
+/// A file that is in the way of another, and stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant {
     /// A file that étalon did not write, or that was changed since.
@@ -49,7 +49,7 @@ pub enum Occupant {
 }
 
 impl Occupant {
-    /// Tells whether [`Replacing::Any`] would replace it.
+    /// Whether [`Replacing::Any`] would replace it.
     pub fn is_replaceable(self) -> bool {
         matches!(self, Occupant::Foreign | Occupant::ReadOnly | Occupant::Link)
     }
@@ -78,17 +78,22 @@ pub enum PutError {
     Host(#[from] HostError),
 }
 
+impl PutError {
+    fn occupied(path: &Path, occupant: Occupant) -> PutError {
+        PutError::Occupied { path: path.to_owned(), occupant }
+    }
+}
+
 /// Puts a file in its place, whole or not at all.
 ///
 /// # Errors
 /// What is there stays there, or the file cannot be written.
 pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), PutError> {
-    let occupied = |occupant| PutError::Occupied { path: path.to_owned(), occupant };
     let replaced = match occupant(path, bytes, replacing).map_err(HostError::at("look at", path))? {
         Found::Nothing => None,
         Found::Same => return Ok(()),
         Found::Replaceable(metadata) => Some(metadata),
-        Found::Staying(occupant) => return Err(occupied(occupant)),
+        Found::Staying(occupant) => return Err(PutError::occupied(path, occupant)),
     };
     let mut draft = Draft::write(path, bytes)?;
     match replaced {
@@ -102,12 +107,14 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
         // Unlike a rename, a link never replaces a file that came meanwhile.
         None => match draft.link(path) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(occupied(Occupant::Foreign)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(PutError::occupied(path, Occupant::Foreign));
+            }
             // A file system without links, such as FAT.
             Err(_) if fs::symlink_metadata(path).is_err() => {
                 draft.rename(path).map_err(HostError::at("write", path))?;
             }
-            Err(_) => return Err(occupied(Occupant::Foreign)),
+            Err(_) => return Err(PutError::occupied(path, Occupant::Foreign)),
         },
     }
     drop(draft);
@@ -115,7 +122,7 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
     Ok(())
 }
 
-/// Tells whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
+/// Whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
 pub fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| kind_of(&found) == Some(Occupant::Stream))
 }
@@ -134,7 +141,7 @@ pub fn write_to_stream(path: &Path, bytes: &[u8]) -> Result<(), HostError> {
     }
 }
 
-/// What is at a path before a file is put there.
+/// The finding at a path before a file is put there.
 enum Found {
     Nothing,
     /// A file of the very bytes.
@@ -326,29 +333,29 @@ mod tests {
     fn put_replaces_only_what_is_its_own_or_may_go() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        let own = Replacing::Own(&is_own);
-        put(&path, b"own 1", own).unwrap();
-        put(&path, b"own 2", own).unwrap();
+        let replacing = Replacing::Own(&is_own);
+        put(&path, b"own 1", replacing).unwrap();
+        put(&path, b"own 2", replacing).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"own 2");
         fs::write(&path, "precious").unwrap();
-        assert_eq!(occupant_of(put(&path, b"own 3", own)), Occupant::Foreign);
+        assert_eq!(occupant_of(put(&path, b"own 3", replacing)), Occupant::Foreign);
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         put(&path, b"own 3", Replacing::Any).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"own 3");
         let mut rights = fs::metadata(&path).unwrap().permissions();
         rights.set_readonly(true);
         fs::set_permissions(&path, rights).unwrap();
-        assert_eq!(occupant_of(put(&path, b"own 4", own)), Occupant::ReadOnly);
+        assert_eq!(occupant_of(put(&path, b"own 4", replacing)), Occupant::ReadOnly);
         for sign in DATABASES {
             let path = folder.path().join("database");
             fs::write(&path, sign).unwrap();
-            for replacing in [own, Replacing::Any] {
+            for replacing in [replacing, Replacing::Any] {
                 assert_eq!(occupant_of(put(&path, b"own", replacing)), Occupant::Database);
             }
             assert_eq!(fs::read(&path).unwrap(), sign);
         }
         assert_eq!(occupant_of(put(folder.path(), b"own", Replacing::Any)), Occupant::Folder);
-        assert!(matches!(put(&folder.path().join("no/x"), b"own", own), Err(PutError::Host(_))));
+        assert!(matches!(put(&folder.path().join("no/x"), b"own", replacing), Err(PutError::Host(_))));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
     }
 

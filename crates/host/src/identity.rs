@@ -1,4 +1,4 @@
-//! Who runs étalon, and who else may read files or enter folders.
+//! The user who runs étalon, and who else may read files or enter folders.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
 }
 
-/// Tells whether everyone may write a file.
+/// Whether everyone may write a file.
 #[cfg(unix)]
 pub fn is_writable_by_all(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
@@ -70,7 +70,7 @@ pub fn key_open_to_others(path: &Path) -> Result<bool, HostError> {
     open_to_others(path)
 }
 
-/// Lets nobody but the owner enter a folder.
+/// Lets only the owner enter a folder.
 #[cfg(unix)]
 pub fn close_to_others(folder: &Path) -> Result<(), HostError> {
     use std::os::unix::fs::PermissionsExt as _;

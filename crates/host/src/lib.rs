@@ -1,10 +1,12 @@
 //! The machine étalon runs on: its clock, cores, memory, disks and processes.
 //!
-//! The only crate that tells operating systems apart, and the only one with `unsafe`, but for the crates of engines' libraries in C
-//! (`docs/extending.md`). What a system cannot tell is an error with the reason, never a made-up value.
+//! The only crate that distinguishes operating systems, and the only one with `unsafe`, but for the crates of engines'
+//! libraries in C
+//! (`docs/extending.md`). What a system cannot report is an error with the reason, never a made-up value.
 //!
 //! Linux is read from `/proc` and `/sys`; macOS and Windows through `sysinfo`, a few system calls and the text of
-//! system commands. illumos tells its mounts, and of the rest what POSIX does: nobody has run it there, it is only compiled.
+//! system commands. illumos reports its mounts, and of the rest what POSIX does: it has never run there, and is only
+//! compiled.
 //! Parsers take text, so that all of them are tested everywhere.
 
 #![allow(

@@ -27,9 +27,9 @@ pub fn raise_open_files() -> Result<OpenFiles, String> {
     if before.soft == before.hard {
         return Ok(before);
     }
-    let raise = |to: Option<u64>| setrlimit(Resource::Nofile, Rlimit { current: to, maximum: before.hard });
-    let raised = raise(before.hard).or_else(|cause| match before.soft {
-        Some(soft) if soft < OPEN_MAX => raise(Some(OPEN_MAX)),
+    let limit = |soft: Option<u64>| Rlimit { current: soft, maximum: before.hard };
+    let raised = setrlimit(Resource::Nofile, limit(before.hard)).or_else(|cause| match before.soft {
+        Some(soft) if soft < OPEN_MAX => setrlimit(Resource::Nofile, limit(Some(OPEN_MAX))),
         _ => Err(cause),
     });
     raised.map_err(|cause| format!("cannot raise the limit on open files: {cause}"))?;

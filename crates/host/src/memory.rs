@@ -5,9 +5,9 @@ use crate::system::os;
 /// The machine's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What the operating system manages.
+    /// The memory that the operating system manages.
     pub total_bytes: u64,
-    /// Without swapping, within the control group's limit.
+    /// The memory available without swapping, within the control group's limit.
     pub available_bytes: u64,
     /// The control group's; `None` is no limit.
     pub limit_bytes: Option<u64>,

@@ -7,7 +7,8 @@ use crate::error::HostError;
 /// The module's entry point.
 const ENTRY_POINT: &str = "sqlite3_modspatialite_init";
 
-/// In order. SQLite adds the library extension. A plain name is looked up in the loader's folders, which do not
+/// Names of the library, in order of trial. SQLite adds the library extension. A plain name is looked up in the
+/// loader's folders, which do not
 /// include Homebrew's.
 const PLACES: [&str; 3] = ["mod_spatialite", "/opt/homebrew/lib/mod_spatialite", "/usr/local/lib/mod_spatialite"];
 
@@ -55,8 +56,10 @@ mod tests {
     #[test]
     fn sql_cannot_load_code_before_or_after() {
         let connection = Connection::open_in_memory().unwrap();
-        let by_sql = || connection.query_row("SELECT load_extension('mod_spatialite')", [], |_| Ok(()));
-        assert!(by_sql().unwrap_err().to_string().contains("not authorized"));
+        fn by_sql(connection: &Connection) -> rusqlite::Result<()> {
+            connection.query_row("SELECT load_extension('mod_spatialite')", [], |_| Ok(()))
+        }
+        assert!(by_sql(&connection).unwrap_err().to_string().contains("not authorized"));
         let loaded = load(&connection);
         if cfg!(windows) && loaded.is_err() {
             println!("skipped: this Windows has no SpatiaLite");
@@ -67,14 +70,14 @@ mod tests {
             .query_row("SELECT ST_Area(ST_GeomFromText('POLYGON((0 0,2 0,2 3,0 3,0 0))'))", [], |row| row.get(0))
             .unwrap();
         assert_eq!(area, 6.0);
-        assert!(by_sql().unwrap_err().to_string().contains("not authorized"));
+        assert!(by_sql(&connection).unwrap_err().to_string().contains("not authorized"));
     }
 
     #[test]
     fn what_is_not_there_is_said_in_the_loader_s_words() {
         let connection = Connection::open_in_memory().unwrap();
         let error = load_from(&connection, "no_such_module_anywhere").unwrap_err();
-        let said = if cfg!(windows) { "not found" } else { "no_such_module_anywhere" };
-        assert!(error.to_string().contains(said), "{error}");
+        let reason = if cfg!(windows) { "not found" } else { "no_such_module_anywhere" };
+        assert!(error.to_string().contains(reason), "{error}");
     }
 }

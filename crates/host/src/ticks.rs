@@ -24,7 +24,7 @@ fn origin() -> Option<Origin> {
     *ORIGIN.get_or_init(|| is_trusted().then(|| Origin { ticks: counter(), ns: now_ns() }))
 }
 
-/// Only differences mean something.
+/// Reads the counter, of which only differences mean something.
 #[inline]
 pub fn ticks() -> u64 {
     if origin().is_some() { counter() } else { now_ns() }

@@ -121,7 +121,7 @@ fn a_server_runs_as_another_user() {
     assert!(data.join("made").exists());
 }
 
-/// What a copy of this program does: makes a scratch folder in `$BASE`, starts `$SCRIPT` in it, prints both and waits
+/// The part of a copy of this program: makes a scratch folder in `$BASE`, starts `$SCRIPT` in it, prints both and waits
 /// to be killed. Without the variables there is nothing to do.
 #[test]
 fn helper_that_is_killed() {
@@ -251,23 +251,26 @@ fn a_process_that_has_nothing_to_do_with_the_folder_is_let_alone() {
 
 #[test]
 fn a_folder_is_private_and_goes_with_its_owner() {
-    use std::os::unix::fs::PermissionsExt;
     let base = Scratch::new("base", None).unwrap();
     let scratch = Scratch::new("a kind/with: marks", Some(&base.path().join("made/on/the/way"))).unwrap();
     let path = scratch.path().to_owned();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with(&format!("etalon-a_kind_with__marks-{}-", std::process::id())), "{name}");
-    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(), 0o700);
+    assert_eq!(mode(&path), 0o700);
     scratch.allow_passage().unwrap();
-    assert_eq!(mode(), 0o711);
+    assert_eq!(mode(&path), 0o711);
     std::fs::create_dir_all(path.join("deep/er")).unwrap();
     drop(scratch);
     assert!(!path.exists());
 }
 
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
 #[test]
-fn a_folder_is_removed_though_somebody_still_writes_in_it() {
+fn a_folder_is_removed_while_another_still_writes() {
     let scratch = Scratch::new("written", None).unwrap();
     let (folder, data) = (scratch.path().to_owned(), scratch.path().join("data"));
     std::fs::create_dir(&data).unwrap();
@@ -296,7 +299,7 @@ fn a_folder_without_a_word_on_whose_it_is_is_found_when_nothing_is_in_it() {
     assert_eq!((found.len(), found[0].pid, found[0].kind.as_str()), (1, 4711, "postgres"));
     remove_abandoned(&found[0]).unwrap();
     assert!(!folder.exists());
-    // What holds anything is nobody's to remove.
+    // What holds anything is not removed.
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("data"), "").unwrap();
     assert!(Command::new("touch").args(["-d", "2020-01-01"]).arg(&folder).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! What is left of volumes and targets when étalon is killed, and how the next start removes it.
+//! The remains of volumes and targets when étalon is killed, and their removal by the next start.
 
 #![cfg(target_os = "linux")]
 #![allow(
@@ -19,7 +19,7 @@ use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 
 const MIB: u64 = 1 << 20;
 
-/// What a copy of this program does: makes something in `$HELPER_BASE`, says so and waits to be killed. Without the
+/// The part of a copy of this program: makes something in `$HELPER_BASE`, says so and waits to be killed. Without the
 /// variable there is nothing to do.
 #[test]
 fn helper_that_is_killed() {
@@ -83,7 +83,7 @@ fn a_volume_that_was_left_mounted_is_unmounted_and_removed() {
     assert_eq!(find_abandoned_in(base.path()), [], "étalon still runs");
     etalon.kill().unwrap();
     etalon.wait().unwrap();
-    assert!(mount_point.join("something").exists() && attached.exists(), "nobody has cleaned up");
+    assert!(mount_point.join("something").exists() && attached.exists(), "nothing has cleaned up");
     let found = find_abandoned_in(base.path());
     assert_eq!((found.len(), found[0].kind.as_str()), (1, "volume"));
     assert_eq!(found[0].mounts, vec![mount_point.clone()]);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_alike_and_leave_nobody_out() {
+    fn segments_are_alike_and_cover_all_clients() {
         assert_eq!(segments(&shape(10, 1), 1).unwrap(), vec![0..10; 1]);
         assert_eq!(segments(&shape(10, 1), 3).unwrap(), [0..3, 3..6, 6..10]);
         assert_eq!(segments(&shape(12, 3), 2).unwrap(), [0..4, 4..12], "a process is not torn apart");

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_that_is_full_is_the_bottleneck_even_beside_idle_ones() {
+    fn a_full_thread_is_the_bottleneck_among_idle_ones() {
         let mut two = evidence(5_000, 900_000_000, Pace::Closed);
         two.counts.threads = vec![850_000_000, 50_000_000];
         (two.workers, two.cores) = (2, host::cpu::available_cores().min(2) as f64);

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn values_without_spread_are_told_apart_exactly() {
+    fn values_without_spread_differ_exactly() {
         assert_eq!(p(&[2.0; 6], &[1.0; 6], 1.05), 0.0);
         assert_eq!(p(&[1.0; 6], &[0.0; 6], 1.05), 0.0);
         assert_eq!(p(&[1.05; 6], &[1.0; 6], 1.05), 1.0);

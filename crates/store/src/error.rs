@@ -1,4 +1,4 @@
-//! The ways in which a store fails, as a caller tells them apart.
+//! The ways in which a store fails, as a caller distinguishes them.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host::claim::Claim;
+use host::claim::FileClaim;
 use host::copy::Blocks;
 use host::disk::ProcIo;
 use host::files::{Replacing, put};
@@ -69,7 +69,7 @@ pub struct EmbeddedFile {
     /// Breaks off a copy or a build.
     interrupt: Arc<AtomicBool>,
     /// Keeps other étalons away from the database, until it is removed.
-    claim: Mutex<Option<Claim>>,
+    claim: Mutex<Option<FileClaim>>,
 }
 
 impl Drop for EmbeddedFile {
@@ -276,7 +276,7 @@ impl EmbeddedFile {
     /// # Errors
     /// Why it does not report it.
     pub fn os_io(&self) -> Result<OsIo, String> {
-        Ok(OsIo::of(ProcIo::of(std::process::id())?, &self.path))
+        Ok(OsIo::of(ProcIo::for_process(std::process::id())?, &self.path))
     }
 
     /// Keeps other étalons away.
@@ -311,7 +311,7 @@ impl EmbeddedFile {
     /// The database and its copy: whether a killed étalon made the file and did not come to fill it. Asked before the claim is
     /// taken.
     fn left_empty(&self) -> [bool; 2] {
-        [&self.path, &self.pristine].map(|file| Claim::has_made_empty(&self.path, file))
+        [&self.path, &self.pristine].map(|file| FileClaim::has_made_empty(&self.path, file))
     }
 
     fn refuse_foreign(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
@@ -372,7 +372,7 @@ pub fn would_make(system: &SystemPlan) -> Option<String> {
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
     match path_of(system)
-        .and_then(|path| refuse_foreign(&path, shape, Claim::has_made_empty(&path, &path)).map(|()| path))
+        .and_then(|path| refuse_foreign(&path, shape, FileClaim::has_made_empty(&path, &path)).map(|()| path))
     {
         Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
         Ok(path) => format!("nothing: {} does not exist yet", path.display()),

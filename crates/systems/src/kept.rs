@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::claim::{Claim, ClaimError};
+use host::claim::{ClaimError, FileClaim};
 
 use crate::server::dialogue::Waiting;
 use load::error::{Failure, FailureKind};
@@ -232,9 +232,9 @@ pub(crate) fn wait_for_release<T>(
 
 /// Two processes that make and remove the same files would spoil each other's runs. A killed étalon's lock dies with
 /// it.
-pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
+pub(crate) fn claim_file(path: &Path) -> Result<FileClaim, Failure> {
     let tried = format!("claim {}", path.display());
-    Claim::take(path).map_err(|error| match error {
+    FileClaim::take(path).map_err(|error| match error {
         ClaimError::Taken(_) => Failure::new(FailureKind::NotOurs, tried, error)
             .hint("wait until it has ended, or name another file for one of the two"),
         ClaimError::NotOurs(_) => Failure::new(FailureKind::NotOurs, tried, error)

@@ -61,7 +61,7 @@ fn look_at(
 }
 
 fn check_json(check: &Check) -> serde_json::Value {
-    json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.mend })
+    json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.fix })
 }
 
 fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
@@ -70,7 +70,7 @@ fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
         let _ = writeln!(text, "{:<8}{}: {}", check.status.as_str(), check.name, check.found);
         if matches!(check.status, Status::Warn | Status::Bad) {
             text.push_str(&indented(&check.why, width));
-            if let Some(mend) = &check.mend {
+            if let Some(mend) = &check.fix {
                 text.push_str(&indented(&format!("fix: {mend}"), width));
             }
         }

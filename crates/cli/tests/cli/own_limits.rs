@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use host::process::{Bounds, Held, Limit};
+use host::process::{Bounds, Limit, LimitTarget};
 use model::{MarkKind, Reading};
 use store::Store;
 
@@ -32,7 +32,7 @@ fn a_load_generator_at_its_quota_is_saturated() {
     scene.write("plan.toml", &plan(&systems(&server), 8, "warmup = \"2s\"\nduration = \"4s\""));
     let mut child =
         scene.command(&["--quiet", "run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let limit = match Limit::hold(Held::Tree(child.id()), &Bounds::of_cores(0.15)) {
+    let limit = match Limit::apply(LimitTarget::Tree(child.id()), &Bounds::of_cores(0.15)) {
         Ok(limit) => limit,
         Err(error) => {
             child.kill().unwrap();

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::process::{Bounds, Held, Limit};
+use host::process::{Bounds, Limit, LimitTarget};
 
 use super::sink::folder_bytes;
 use super::tool;
@@ -40,7 +40,7 @@ impl Meter {
 
     pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         if self.limit.is_none() && !self.bounds.is_none() {
-            self.limit = Some(tool::hold(Held::Tree(std::process::id()), &self.bounds, "the restore")?);
+            self.limit = Some(tool::hold(LimitTarget::Tree(std::process::id()), &self.bounds, "the restore")?);
         }
         let tools_before = host::cpu::ended_children_cpu();
         let own_before = host::cpu::process_cpu();

@@ -4,7 +4,7 @@ use model::backup::BackupMethod;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use host::process::{Bounds, Held, IoBound, Limit};
+use host::process::{Bounds, IoBound, Limit, LimitTarget};
 use host::scratch::Scratch;
 use model::{Facts, Reading};
 
@@ -363,7 +363,7 @@ fn back_up(
     let server_before = system.server_cpu_s();
     let mut meter = Meter::default();
     let own = Bounds { cores: None, io: request.bounds.io.clone() };
-    let limit = (!own.is_none()).then(|| tool::hold(Held::Own, &own, "the backup")).transpose()?;
+    let limit = (!own.is_none()).then(|| tool::hold(LimitTarget::Own, &own, "the backup")).transpose()?;
     let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
     let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
     let taken = taken.and_then(|taken| released.map(|()| taken))?;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use host::process::{Bounds, Held, Limit};
+use host::process::{Bounds, Limit, LimitTarget};
 
 use super::backups::go_on;
 use load::error::{Failure, FailureKind};
@@ -110,7 +110,7 @@ impl ToolCall {
         let mut running = Running { child, ended: false, limit: None };
         // Children inherit étalon's disk limits, but not its CPU limit.
         if self.bounds.cores.is_some() {
-            running.limit = Some(hold(Held::Tree(running.child.id()), &self.bounds, "the backup")?);
+            running.limit = Some(hold(LimitTarget::Tree(running.child.id()), &self.bounds, "the backup")?);
         }
         Ok(running)
     }
@@ -210,8 +210,8 @@ pub fn holding(what: &str, bounds: &Bounds) -> String {
 }
 
 /// Until the result is dropped or released.
-pub fn hold(held: Held, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
-    Limit::hold(held, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
+pub fn hold(target: LimitTarget, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
+    Limit::apply(target, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
 }
 
 struct Running {

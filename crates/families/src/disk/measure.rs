@@ -1,6 +1,6 @@
 //! Measurements and marks of a run of blocks.
 
-use host::disk::{Asked, LayerTraffic, Reached, ReachedShare};
+use host::disk::{LayerTraffic, Reached, ReachedShare, RequestedBytes};
 use model::metric::SPAN;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
@@ -132,7 +132,7 @@ fn reached(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reache
     let transfer = evidence.counts.transfer.as_ref().ok_or_else(missing)?;
     let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
     let now = evidence.counters.devices.as_ref().ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
-    let asked = Asked { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
+    let asked = RequestedBytes { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
     Ok(now.since(then, asked))
 }
 

@@ -23,7 +23,7 @@ use session::Session;
 
 /// How often the lease is looked at.
 const LEASE_POLL: Duration = Duration::from_millis(100);
-/// After this the conductor gets the answer that the job is under way, before it gives the agent up.
+/// Longest wait for a job's result: then the answer is that it is under way, before the conductor gives the agent up.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Clone)]

@@ -7,7 +7,7 @@ pub(super) const PAGE_BYTES: usize = 4096;
 
 /// The buffers of all slots in one allocation.
 ///
-/// Lent to the operating system during an operation; the forms make sure that nobody else touches a slot's bytes
+/// Lent to the operating system during an operation; the forms make sure that no one else touches a slot's bytes
 /// meanwhile.
 pub(super) struct Arena {
     memory: NonNull<u8>,
@@ -20,9 +20,11 @@ unsafe impl Send for Arena {}
 
 impl Arena {
     pub(super) fn new(slots: usize, slot_bytes: usize) -> io::Result<Arena> {
-        let too_large = || io::Error::new(io::ErrorKind::InvalidInput, "the buffers are larger than memory can be");
-        let stride_bytes = slot_bytes.max(1).checked_next_multiple_of(PAGE_BYTES).ok_or_else(too_large)?;
-        let bytes = stride_bytes.checked_mul(slots.max(1)).ok_or_else(too_large)?;
+        let stride_bytes = slot_bytes.max(1).checked_next_multiple_of(PAGE_BYTES);
+        let bytes = stride_bytes.and_then(|stride_bytes| stride_bytes.checked_mul(slots.max(1)));
+        let (Some(stride_bytes), Some(bytes)) = (stride_bytes, bytes) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the buffers are larger than memory can be"));
+        };
         let layout = Layout::from_size_align(bytes, PAGE_BYTES).map_err(io::Error::other)?;
         // SAFETY: the layout is not empty.
         let Some(memory) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { handle_alloc_error(layout) };
@@ -44,7 +46,7 @@ impl Arena {
     /// # Safety
     /// No operation is under way in the slot.
     pub(super) unsafe fn slot(&self, slot: usize) -> &[u8] {
-        // SAFETY: `stride_bytes` from `start` on are inside the allocation, were zeroed, and nobody writes them.
+        // SAFETY: `stride_bytes` from `start` on are inside the allocation, were zeroed, and no one writes them.
         unsafe { std::slice::from_raw_parts(self.start(slot).as_ptr(), self.stride_bytes) }
     }
 

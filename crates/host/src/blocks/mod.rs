@@ -4,7 +4,7 @@
 //! A [`BlockRing`] owns `depth` slots, each with a buffer and at most one operation. Requests are queued, submitted
 //! together and completed by [`BlockRing::reap`]; once warm nothing is allocated. A ring's buffers and files are
 //! registered, so the kernel neither pins pages nor counts references per operation, and one entry submits the queue
-//! and waits. [`BlockRing::kind`] names the form and [`BlockRing::shortfalls`] what it lacks, since both change
+//! and waits. [`BlockRing::kind`] names the form and [`BlockRing::shortfalls`] what it does not have, since both change
 //! results.
 //!
 //! The **null** form completes every operation at once without I/O: its rate is the ceiling of the driving code.
@@ -67,7 +67,7 @@ pub enum Polling {
     KernelThread,
 }
 
-/// What a [`BlockRing`] is to be.
+/// The form and size of a [`BlockRing`].
 #[derive(Clone, Copy, Debug)]
 pub struct RingOptions {
     pub form: RingForm,
@@ -140,7 +140,7 @@ pub struct BlockRing {
     inner: Inner,
     kind: String,
     shortfalls: Vec<String>,
-    /// In flight, or completed and not reaped.
+    /// Whether each slot is in flight, or completed and not reaped.
     busy: Vec<bool>,
     files: u32,
     block_bytes: u32,
@@ -154,7 +154,7 @@ impl std::fmt::Debug for BlockRing {
     }
 }
 
-/// What the ring is called here.
+/// The name of a ring on this operating system.
 const RING: &str = if cfg!(windows) { "a completion port" } else { "io_uring" };
 
 /// A parameter, so that a kernel without rings can be tested on one with them.
@@ -175,7 +175,7 @@ impl BlockRing {
     /// A ring for operations on `files`, by index, used on this thread only.
     ///
     /// # Errors
-    /// A ring was demanded by form or polling and is not available; or memory or threads for so many slots are not.
+    /// A ring was demanded by form or polling and is not available; or memory or threads for this many slots are not.
     pub fn new(options: &RingOptions, files: Vec<File>) -> Result<BlockRing, HostError> {
         BlockRing::with_ring(options, files, open_ring)
     }
@@ -197,14 +197,13 @@ impl BlockRing {
             Ok(opened) => opened,
             Err(reason) if needs_ring => return Err(HostError::unavailable(format!("use {RING}"), reason)),
             Err(reason) => {
-                let slots = |cause: io::Error| HostError::unavailable("make the slots", cause.to_string());
-                let asked = options.form == RingForm::Auto;
-                let shortfalls = if asked { vec![format!("{RING}: {reason}")] } else { Vec::new() };
-                let inner = match options.form {
-                    RingForm::Null => Inner::Null(Null::new(&options).map_err(slots)?),
-                    _ => Inner::Threads(Threads::new(&options, files).map_err(slots)?),
+                let is_auto = options.form == RingForm::Auto;
+                let shortfalls = if is_auto { vec![format!("{RING}: {reason}")] } else { Vec::new() };
+                let made = match options.form {
+                    RingForm::Null => Null::new(&options).map(Inner::Null),
+                    _ => Threads::new(&options, files).map(Inner::Threads),
                 };
-                (inner, shortfalls)
+                (made.map_err(|cause| HostError::unavailable("make the slots", cause.to_string()))?, shortfalls)
             }
         };
         let kind = match &inner {
@@ -224,17 +223,17 @@ impl BlockRing {
         })
     }
 
-    /// Tells whether threads of the ring's own make the calls, and so use processor time for its thread.
+    /// Whether threads of the ring's own make the calls, and so use processor time for its thread.
     pub fn has_helper_threads(&self) -> bool {
         matches!(&self.inner, Inner::Threads(threads) if threads.has_workers())
     }
 
-    /// Which form runs, with what the kernel gave it.
+    /// The form that runs, with what the kernel gave it.
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// What was not available and is done without, with reasons.
+    /// The features that were not available and are done without, with reasons.
     pub fn shortfalls(&self) -> &[String] {
         &self.shortfalls
     }
@@ -243,7 +242,8 @@ impl BlockRing {
         self.busy.len() as u32
     }
 
-    /// By this thread. The threads of [`RingForm::Blocking`] enter the kernel once per operation; their waiting for each
+    /// Number of entries by this thread. The threads of [`RingForm::Blocking`] enter the kernel once per operation;
+    /// their waiting for each
     /// other is not counted.
     pub fn kernel_entries(&self) -> u64 {
         match &self.inner {

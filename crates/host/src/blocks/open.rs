@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::{self, Backing};
 use crate::error::HostError;
 
-/// Which caches may serve an operation; SQLIO's `-BN`, `-BH`, `-BS` and `-BY`.
+/// The caches that may serve an operation; SQLIO's `-BN`, `-BH`, `-BS` and `-BY`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cache {
     /// Direct I/O, and a write completes when durable (`O_DIRECT` with `O_DSYNC`; on Windows `FILE_FLAG_NO_BUFFERING`
@@ -55,12 +55,12 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What direct operations must keep to, in bytes.
+/// The alignment that direct operations must keep to, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// Of offsets and sizes: the device's logical block, or what the filesystem demands.
+    /// Alignment of offsets and sizes: the device's logical block, or what the filesystem demands.
     pub block_bytes: u32,
-    /// Of buffers.
+    /// Alignment of buffers.
     pub memory_bytes: u32,
 }
 
@@ -75,13 +75,13 @@ pub enum OpenError {
 
 #[derive(Debug)]
 pub struct BlockFile {
-    /// For more handles open the file again: duplicates share this one.
+    /// The open file. For more handles open it again: duplicates share this one.
     pub file: File,
     pub path: PathBuf,
     pub cache: Cache,
-    /// Of the file or the device.
+    /// Size of the file or the device.
     pub size_bytes: u64,
-    /// For direct operations; the reason where the operating system does not tell.
+    /// Alignment of direct operations; the reason where the operating system does not report it.
     pub alignment: Result<Alignment, String>,
 }
 
@@ -153,7 +153,7 @@ fn no_direct(path: &Path, why: &str) -> OpenError {
     OpenError::Unsupported(format!("direct I/O on {}: {why}", path.display()))
 }
 
-/// Without direct I/O a filesystem refuses to open the file, as an invalid argument.
+/// The failure to open a file. Without direct I/O a filesystem refuses it as an invalid argument.
 fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
     if cache.is_direct() && cause.kind() == std::io::ErrorKind::InvalidInput {
         let kind = disk::filesystem_of(path).map_or_else(|_| "its filesystem".to_owned(), |filesystem| filesystem.kind);
@@ -200,7 +200,7 @@ fn set_flags(options: &mut OpenOptions, cache: Cache) {
     };
     let direct = if cache.is_direct() { FILE_FLAG_NO_BUFFERING } else { 0 };
     let durable = if cache.is_durable() { FILE_FLAG_WRITE_THROUGH } else { 0 };
-    // Without the last a handle runs one operation at a time, whoever asks.
+    // Without the last a handle runs one operation at a time, no matter which thread asks.
     options.custom_flags(direct | durable | FILE_FLAG_OVERLAPPED);
 }
 
@@ -235,10 +235,7 @@ fn alignment_of(file: &File, path: &Path) -> Result<Alignment, String> {
     use rustix::fs::{AtFlags, StatxFlags, ioctl_blksszget, statx};
     // A device answers for itself; for a file its filesystem does since Linux 6.1, before that the device's folder.
     let is_file = file.metadata().is_ok_and(|data| data.is_file());
-    let logical = match is_file {
-        false => ioctl_blksszget(file).ok(),
-        true => disk::queue_bytes(path, "logical_block_size").ok(),
-    };
+    let logical = if is_file { disk::queue_bytes(path, "logical_block_size").ok() } else { ioctl_blksszget(file).ok() };
     if let Ok(stat) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
         && stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0
     {

@@ -25,7 +25,7 @@ pub(super) enum Until {
 }
 
 thread_local! {
-    /// Signalled at the end of this thread's operation: the file's own handle would tell of anybody's.
+    /// Signalled at the end of this thread's operation: the file's own handle would signal any operation's.
     static EVENT: OnceCell<OwnedHandle> = const { OnceCell::new() };
 }
 
@@ -37,7 +37,7 @@ pub(super) fn none() -> OVERLAPPED {
 /// Starts an operation; `Err` is Windows's error number.
 ///
 /// # Safety
-/// The buffer holds `bytes`; nobody touches or frees it or `overlapped` until the operation has ended.
+/// The buffer holds `bytes`; no one touches or frees it or `overlapped` until the operation has ended.
 pub(super) unsafe fn start(
     file: &File,
     direction: Direction,
@@ -63,7 +63,7 @@ pub(super) unsafe fn start(
 }
 
 /// Bytes read or written: 0 at the end of the file, which Windows calls an error.
-pub(super) fn told(error: i32) -> Result<u32, i32> {
+pub(super) fn bytes_or_end(error: i32) -> Result<u32, i32> {
     if error == ERROR_HANDLE_EOF as i32 { Ok(0) } else { Err(error) }
 }
 
@@ -76,7 +76,7 @@ pub(super) unsafe fn end(file: &File, overlapped: *const OVERLAPPED, until: Unti
     let waits = i32::from(until == Until::Ended);
     // SAFETY: as the caller promises, and a pointer to a local variable.
     match unsafe { GetOverlappedResult(file.as_raw_handle(), overlapped, &mut bytes, waits) } {
-        0 => told(io::Error::last_os_error().raw_os_error().unwrap_or_default()),
+        0 => bytes_or_end(io::Error::last_os_error().raw_os_error().unwrap_or_default()),
         _ => Ok(bytes),
     }
 }
@@ -101,7 +101,7 @@ fn wait(file: &File, direction: Direction, offset: u64, memory: (*mut u8, u32)) 
         let ended = unsafe {
             match start(file, direction, offset, memory, &mut overlapped) {
                 Ok(()) => end(file, &overlapped, Until::Ended),
-                Err(error) => told(error),
+                Err(error) => bytes_or_end(error),
             }
         };
         ended.map(|bytes| bytes as usize).map_err(io::Error::from_raw_os_error)
@@ -114,6 +114,6 @@ fn new_event() -> io::Result<OwnedHandle> {
     if event.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: an open handle that nobody else owns.
+    // SAFETY: an open handle that no one else owns.
     Ok(unsafe { OwnedHandle::from_raw_handle(event) })
 }

@@ -28,7 +28,7 @@ pub(super) struct Port {
     files: Vec<File>,
     /// `None` once leaked: the device did not let go.
     memory: Option<Memory>,
-    /// Of each slot's operation.
+    /// The file of each slot's operation.
     file_of: Vec<u32>,
     /// Ended without the port: syncs, and what Windows refused.
     ended: Vec<BlockDone>,
@@ -38,7 +38,7 @@ pub(super) struct Port {
     kernel_entries: u64,
 }
 
-/// What the kernel writes to while an operation is under way.
+/// The memory that the kernel writes to while an operation is under way.
 struct Memory {
     arena: Arena,
     /// One for each slot.
@@ -53,7 +53,7 @@ impl Port {
         }
         let depth = options.depth as usize;
         let arena = Arena::new(depth, options.block_bytes as usize).map_err(|cause| cause.to_string())?;
-        // SAFETY: no pointers; a port that is not null is open and owned by nobody else.
+        // SAFETY: no pointers; a port that is not null is open and owned by no one else.
         let port = unsafe {
             let port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, null_mut(), 0, 1);
             if port.is_null() {
@@ -118,17 +118,17 @@ impl Port {
         let buffer = memory.arena.start(slot as usize).as_ptr();
         let own = &mut memory.overlapped[slot as usize];
         *own = overlapped::none();
-        // SAFETY: the buffer and `own` are the slot's, which nobody touches until the operation is reaped; they are freed
+        // SAFETY: the buffer and `own` are the slot's, which no one touches until the operation is reaped; they are freed
         // only once nothing is under way, or leaked (`drop`).
         match unsafe { overlapped::start(target, direction, offset, (buffer, bytes), own) } {
             // Its end comes in at the port, even if it has ended by now.
             Ok(()) => self.under_way += 1,
-            Err(error) => self.ended.push(BlockDone { slot, result: overlapped::told(error) }),
+            Err(error) => self.ended.push(BlockDone { slot, result: overlapped::bytes_or_end(error) }),
         }
         Ok(())
     }
 
-    /// Nothing queues: each operation is submitted at once.
+    /// Does nothing, since nothing queues: each operation is submitted at once.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

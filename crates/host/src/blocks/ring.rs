@@ -43,7 +43,7 @@ pub(super) struct Ring {
     file_names: Files,
     buffer_names: Buffers,
     polling: Polling,
-    /// Not submitted yet; and the maximum.
+    /// Number of operations not submitted yet; and the maximum.
     queued: u32,
     batch: u32,
     given: Vec<&'static str>,
@@ -55,7 +55,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Leaves the files in place on failure; also returns what it lacks.
+    /// Leaves the files in place on failure; also returns what it does not have.
     pub(super) fn new(options: &RingOptions, files: &mut Vec<File>) -> Result<(Ring, Vec<String>), String> {
         let depth = options.depth as usize;
         if depth > MOST_ENTRIES {
@@ -172,7 +172,7 @@ impl Ring {
             self.flush().map_err(|cause| SubmitError::Kernel(cause.raw_os_error().unwrap_or(0)))?;
         }
         let entry = self.entry(slot, file, op).user_data(u64::from(slot));
-        // SAFETY: the entry's memory is its slot's, which nobody touches until the operation is reaped, and which is
+        // SAFETY: the entry's memory is its slot's, which no one touches until the operation is reaped, and which is
         // freed only once nothing is under way, or leaked (`drop`). There are at least as many places as slots, so that
         // the push succeeds.
         let pushed = unsafe { self.io.submission().push(&entry) };
@@ -286,7 +286,7 @@ impl Drop for Ring {
     }
 }
 
-/// What the ring cannot do without.
+/// Refuses a ring without the features that it cannot do without.
 fn demand(io: &IoUring) -> Result<(), String> {
     let parameters = io.params();
     if !(parameters.is_feature_ext_arg() && parameters.is_feature_nodrop()) {
@@ -301,7 +301,7 @@ fn demand(io: &IoUring) -> Result<(), String> {
     Ok(())
 }
 
-/// For a message.
+/// The limit on locked memory, for a message.
 fn lockable() -> String {
     match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
         Some(bytes) => size(bytes),

@@ -70,7 +70,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn an_end_of_the_file_and_an_error_are_told() {
+fn an_end_of_the_file_and_an_error_are_reported() {
     let scratch = Scratch::new("blocks", None).unwrap();
     let file = file_in(&scratch, &[7; 1000]);
     let read_only = File::open(scratch.path().join("blocks")).unwrap();
@@ -125,10 +125,12 @@ fn the_null_form_does_nothing_at_once() {
 }
 
 #[test]
-fn a_kernel_without_a_ring_is_told_and_done_without() {
+fn a_missing_ring_is_reported_and_done_without() {
     let scratch = Scratch::new("blocks", None).unwrap();
     let file = file_in(&scratch, &[7; 8192]);
-    let forbidden = |_: &RingOptions, _: &mut Vec<File>| -> RingResult { Err("forbidden here".to_owned()) };
+    fn forbidden(_: &RingOptions, _: &mut Vec<File>) -> RingResult {
+        Err("forbidden here".to_owned())
+    }
     let open = |options: &RingOptions| BlockRing::with_ring(options, vec![file.try_clone().unwrap()], forbidden);
     let ring = open(&RingOptions::new(4, 4096)).unwrap();
     assert_eq!(ring.kind(), "blocking calls on 4 threads");
@@ -247,9 +249,9 @@ fn forbid_ring() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
+fn without_a_ring_threads_work_and_the_reason_is_reported() {
     // The filter belongs to the thread and ends with it.
-    let told = std::thread::spawn(|| {
+    let without_ring = std::thread::spawn(|| {
         forbid_ring();
         let scratch = Scratch::new("blocks", None).unwrap();
         let file = file_in(&scratch, &[5; 8192]);
@@ -257,11 +259,11 @@ fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
         ring.submit(0, 0, BlockOp::Read { offset: 4096, bytes: 4096 }).unwrap();
         assert_eq!(reap_all(&mut ring, 1), [BlockDone { slot: 0, result: Ok(4096) }]);
         assert_eq!(ring.buffer(0).unwrap(), [5; 4096]);
-        let asked = RingOptions { form: RingForm::Ring, ..RingOptions::new(2, 4096) };
-        let refused = BlockRing::new(&asked, vec![file]).unwrap_err().to_string();
+        let options = RingOptions { form: RingForm::Ring, ..RingOptions::new(2, 4096) };
+        let refused = BlockRing::new(&options, vec![file]).unwrap_err().to_string();
         (ring.kind().to_owned(), ring.shortfalls().to_vec(), refused)
     });
-    let (kind, shortfalls, refused) = told.join().unwrap();
+    let (kind, shortfalls, refused) = without_ring.join().unwrap();
     assert_eq!(kind, "blocking calls on 2 threads");
     assert_eq!(shortfalls, ["io_uring: forbidden here, by `kernel.io_uring_disabled` or a container's rules"]);
     assert!(refused.contains("forbidden here"), "{refused}");

@@ -27,7 +27,7 @@ struct Job {
     buffer: NonNull<u8>,
 }
 
-// SAFETY: the buffer is the slot's, which nobody else touches until the operation is reaped; see `execute`.
+// SAFETY: the buffer is the slot's, which no one else touches until the operation is reaped; see `execute`.
 unsafe impl Send for Job {}
 
 struct Shared {
@@ -169,7 +169,7 @@ impl Shared {
         let result = match job.op {
             BlockOp::Read { offset, bytes } => {
                 // SAFETY: the operation's bytes fit into its slot's buffer, which lives until `Threads` is dropped; that
-                // waits for all threads. Nobody else touches it before the operation is reaped.
+                // waits for all threads. No one else touches it before the operation is reaped.
                 let buffer = unsafe { std::slice::from_raw_parts_mut(job.buffer.as_ptr(), bytes as usize) };
                 read_at(file, buffer, offset)
             }

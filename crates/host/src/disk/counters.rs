@@ -51,7 +51,7 @@ pub struct ProcIo {
     pub write_call_bytes: u64,
     pub read_calls: u64,
     pub write_calls: u64,
-    /// Fetched from a device; `None` where the system does not tell (Windows).
+    /// Fetched from a device; `None` where the system does not report it (Windows).
     pub device_read_bytes: Option<u64>,
     /// Sent to a device, now or later.
     pub device_write_bytes: Option<u64>,
@@ -60,14 +60,14 @@ pub struct ProcIo {
 impl ProcIo {
     /// Children are included only once they have ended.
     #[cfg(target_os = "linux")]
-    pub fn of(pid: u32) -> Result<ProcIo, String> {
+    pub fn for_process(pid: u32) -> Result<ProcIo, String> {
         let path = format!("/proc/{pid}/io");
         parse_io(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow proc_pid_io(5)"))
     }
 
-    /// With sockets, which Windows counts as files. Children are not included.
+    /// Includes sockets, which Windows counts as files. Children are not included.
     #[cfg(windows)]
-    pub fn of(pid: u32) -> Result<ProcIo, String> {
+    pub fn for_process(pid: u32) -> Result<ProcIo, String> {
         if crate::system::windows::wine().is_some() {
             return Err("Wine does not count what a process reads and writes".to_owned());
         }
@@ -83,7 +83,7 @@ impl ProcIo {
     }
 
     #[cfg(not(any(target_os = "linux", windows)))]
-    pub fn of(_pid: u32) -> Result<ProcIo, String> {
+    pub fn for_process(_pid: u32) -> Result<ProcIo, String> {
         Err("this operating system does not count what a process reads and writes".to_owned())
     }
 
@@ -177,11 +177,11 @@ mod tests {
     #[test]
     fn this_process_has_read_something() {
         std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        match ProcIo::of(std::process::id()) {
+        match ProcIo::for_process(std::process::id()) {
             Err(reason) if reason.starts_with("Wine") => println!("skipped: {reason}"),
             counted => assert!(counted.unwrap().read_calls > 0),
         }
-        assert!(ProcIo::of(u32::MAX - 7).is_err());
+        assert!(ProcIo::for_process(u32::MAX - 7).is_err());
     }
 
     #[cfg(target_os = "linux")]

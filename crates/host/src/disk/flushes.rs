@@ -6,11 +6,11 @@ use super::{Backing, Filesystem, filesystem_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flushes {
-    /// To the device, with what it reports.
+    /// Flushes go to the device, with what it reports.
     PassedOn(String),
-    /// With the reason. A power cut may lose flushed data, in any order.
+    /// Flushes are dropped, with the reason. A power cut may lose flushed data, in any order.
     Dropped(String),
-    /// With the reason.
+    /// It is not known where flushes go, with the reason.
     Unknown(String),
 }
 
@@ -21,7 +21,7 @@ const DROPPING: [&str; 5] = ["nobarrier", "barrier=0", "barrier=none", "fsync_mo
 /// Also for a path that does not exist yet.
 pub fn flushes_of(path: &Path) -> Flushes {
     let mut flushes = match filesystem_of(path) {
-        Ok(filesystem) => of(&filesystem),
+        Ok(filesystem) => for_filesystem(&filesystem),
         Err(error) => Flushes::Unknown(error.to_string()),
     };
     if let (Flushes::PassedOn(words), Some(machine)) = (&mut flushes, machine()) {
@@ -32,7 +32,7 @@ pub fn flushes_of(path: &Path) -> Flushes {
     flushes
 }
 
-fn of(filesystem: &Filesystem) -> Flushes {
+fn for_filesystem(filesystem: &Filesystem) -> Flushes {
     let kind = &filesystem.kind;
     let cache = filesystem.device.as_ref().ok().map(|device| (&device.name, device.write_cache.as_deref()));
     // The kernel's word for a device without a volatile cache.
@@ -73,7 +73,7 @@ fn machine() -> Option<String> {
 /// look at the process's memory.
 pub fn flush_eater(pid: u32) -> Option<String> {
     let maps = crate::system::text::read(format!("/proc/{pid}/maps")).ok()?;
-    let files = maps.lines().filter_map(|line| line.rsplit('/').next().filter(|_| line.contains('/')));
+    let files = maps.lines().filter(|line| line.contains('/')).filter_map(|line| line.rsplit('/').next());
     files.map(str::trim).find(|file| EATERS.iter().any(|eater| file.contains(eater))).map(str::to_owned)
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn filesystem(options: &[&str], write_cache: Result<&str, &str>) -> Filesystem {
-        let unknown = || Err(String::new());
+        let unknown: Result<String, String> = Err(String::new());
         Filesystem {
             kind: "ext4".to_owned(),
             mount_point: "/".into(),
@@ -95,9 +95,9 @@ mod tests {
             backing: Backing::Device,
             device: Ok(Device {
                 name: "sda".to_owned(),
-                model: unknown(),
+                model: unknown.clone(),
                 media: Err(String::new()),
-                scheduler: unknown(),
+                scheduler: unknown,
                 write_cache: write_cache.map(str::to_owned).map_err(str::to_owned),
             }),
         }
@@ -107,18 +107,21 @@ mod tests {
     fn flushes_are_followed_as_far_as_they_can_be_seen() {
         let passed_on =
             |flushes: &Flushes, words: &str| matches!(flushes, Flushes::PassedOn(said) if said.contains(words));
-        assert!(passed_on(&of(&filesystem(&["rw"], Ok("write back"))), "is flushed"));
-        assert!(passed_on(&of(&filesystem(&["rw"], Ok("write through"))), "no volatile cache"));
-        let dropped = of(&filesystem(&["rw", "nobarrier"], Ok("write back")));
+        assert!(passed_on(&for_filesystem(&filesystem(&["rw"], Ok("write back"))), "is flushed"));
+        assert!(passed_on(&for_filesystem(&filesystem(&["rw"], Ok("write through"))), "no volatile cache"));
+        let dropped = for_filesystem(&filesystem(&["rw", "nobarrier"], Ok("write back")));
         assert!(matches!(&dropped, Flushes::Dropped(why) if why.contains("nobarrier")), "{dropped:?}");
-        assert!(matches!(of(&filesystem(&["barrier=0"], Err("unknown"))), Flushes::Dropped(_)));
+        assert!(matches!(for_filesystem(&filesystem(&["barrier=0"], Err("unknown"))), Flushes::Dropped(_)));
         // A write-through device has nothing to flush; an overlay that syncs nothing is another matter.
-        assert!(passed_on(&of(&filesystem(&["nobarrier"], Ok("write through"))), "no volatile cache"));
-        assert!(matches!(of(&filesystem(&["volatile"], Ok("write through"))), Flushes::Dropped(_)));
-        assert_eq!(of(&filesystem(&["rw"], Err("it says nothing"))), Flushes::Unknown("it says nothing".to_owned()));
+        assert!(passed_on(&for_filesystem(&filesystem(&["nobarrier"], Ok("write through"))), "no volatile cache"));
+        assert!(matches!(for_filesystem(&filesystem(&["volatile"], Ok("write through"))), Flushes::Dropped(_)));
+        assert_eq!(
+            for_filesystem(&filesystem(&["rw"], Err("it says nothing"))),
+            Flushes::Unknown("it says nothing".to_owned())
+        );
         let share =
             Filesystem { kind: "nfs4".to_owned(), backing: Backing::Network, ..filesystem(&["rw"], Ok("write back")) };
-        assert!(matches!(of(&share), Flushes::Unknown(why) if why.contains("nfs4")));
+        assert!(matches!(for_filesystem(&share), Flushes::Unknown(why) if why.contains("nfs4")));
     }
 
     #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mnttab(&text::read("/etc/mnttab")?))
 }
 
-/// The kind of a filesystem tells it.
+/// The kind of storage, which the filesystem's kind says.
 pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
@@ -23,7 +23,7 @@ mod tests {
     use crate::disk;
 
     #[test]
-    fn a_filesystem_s_kind_tells_where_it_is() {
+    fn a_filesystem_s_kind_decides_where_it_is() {
         let text = "rpool/ROOT/omnios\t/\tzfs\trw,devices,setuid\t1700000000\nswap\t/tmp\ttmpfs\trw\t1700000000\n\
                     /usr/lib/libc/libc_hwcap1.so.1\t/lib/libc.so.1\tlofs\tdev=1690002\t1700000000\n";
         let mounts = parse_mnttab(text);

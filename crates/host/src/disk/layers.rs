@@ -9,7 +9,7 @@ pub enum LayerKind {
     /// A part of a disk.
     Partition,
     Loop,
-    /// On other devices: device mapper, RAID.
+    /// A device on other devices: device mapper, RAID.
     Composed,
 }
 

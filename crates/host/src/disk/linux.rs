@@ -40,10 +40,13 @@ fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
 }
 
 pub(super) fn own_device_folder(mount: &Mount) -> Result<PathBuf, String> {
-    let by_number = |number: &str| std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
     // btrfs subvolumes have numbers of their own; the source then names a device.
-    let folder = by_number(&mount.device_number).or_else(|| by_number(&device_number_of(&mount.source)?));
+    let folder = folder_of_number(&mount.device_number).or_else(|| folder_of_number(&device_number_of(&mount.source)?));
     folder.ok_or_else(|| format!("{} ({}) is on no block device that this system shows", mount.source, mount.kind))
+}
+
+fn folder_of_number(number: &str) -> Option<PathBuf> {
+    std::fs::canonicalize(format!("/sys/dev/block/{number}")).ok()
 }
 
 pub(super) fn device_number_of(source: &str) -> Option<String> {
@@ -72,7 +75,7 @@ fn model(folder: &Path, name: &str) -> Result<String, String> {
     driver.ok_or_else(|| format!("{name} names neither a model nor a driver"))
 }
 
-/// With their models.
+/// The devices that a device consists of, with their models.
 fn slaves(folder: &Path) -> Vec<(String, String)> {
     let Ok(entries) = std::fs::read_dir(folder.join("slaves")) else { return Vec::new() };
     let mut parts: Vec<(String, String)> = entries

@@ -31,16 +31,16 @@ pub use evict::{evict, evict_tree};
 pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
-pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, ReachedShare};
+pub use reached::{LayerCounters, LayerTraffic, Reached, ReachedShare, RequestedBytes};
 pub use temperature::{Temperature, temperatures};
 
 use crate::error::HostError;
 use crate::system::mounts;
 
-/// Where a filesystem's bytes are.
+/// The kind of storage that a filesystem's bytes are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
-    /// A block device of this machine, as far as it can tell.
+    /// A block device of this machine, as far as it can be seen.
     Device,
     /// Lost at the next boot.
     Memory,
@@ -63,7 +63,7 @@ impl Backing {
     }
 }
 
-/// As the device reports; a virtual disk says what its hypervisor likes.
+/// The medium as the device reports it; a virtual disk says what its hypervisor likes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Media {
     Rotating,
@@ -73,7 +73,7 @@ pub enum Media {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Without `/dev/`: `nvme0n1`, `sda`. The whole device if the filesystem is on a partition.
+    /// The name without `/dev/`: `nvme0n1`, `sda`. The whole device if the filesystem is on a partition.
     pub name: String,
     /// Vendor and model, or a virtual device's driver.
     pub model: Result<String, String>,
@@ -136,12 +136,12 @@ pub fn is_memory_backed(path: &Path) -> Result<bool, HostError> {
     Ok(filesystem_of(path)?.backing == Backing::Memory)
 }
 
-/// For this user. Also for a path that does not exist yet.
+/// Free space for this user. Also for a path that does not exist yet.
 pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
     Ok(space(path)?.0)
 }
 
-/// Of the device under a path, in bytes.
+/// Sector sizes of the device under a path, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sectors {
     pub logical: Result<u32, String>,
@@ -247,10 +247,6 @@ const POOLED: [&str; 3] = ["zfs", "btrfs", "bcachefs"];
 
 fn backing(mount: &mounts::Mount, device: Option<&Device>) -> Backing {
     let kind = mount.kind.as_str();
-    let is_memory_device = |name: &str| {
-        let number = name.strip_prefix("zram").or_else(|| name.strip_prefix("ram"));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
     if MEMORY.contains(&kind) || device.is_some_and(|device| is_memory_device(&device.name)) {
         Backing::Memory
     } else if NETWORK.contains(&kind) || kind.strip_prefix("fuse.").is_some_and(|kind| NETWORK_FUSE.contains(&kind)) {
@@ -264,11 +260,16 @@ fn backing(mount: &mounts::Mount, device: Option<&Device>) -> Backing {
     }
 }
 
+fn is_memory_device(name: &str) -> bool {
+    let number = name.strip_prefix("zram").or_else(|| name.strip_prefix("ram"));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(kind: &str, source: &str, device: Option<&str>) -> Backing {
+    fn backing_of(kind: &str, source: &str, device: Option<&str>) -> Backing {
         let mount = mounts::Mount {
             device_number: "0:1".to_owned(),
             root: "/".to_owned(),
@@ -289,14 +290,14 @@ mod tests {
 
     #[test]
     fn backing_follows_the_type_and_the_device() {
-        assert_eq!(of("ext4", "/dev/vda", Some("vda")), Backing::Device);
-        assert_eq!(of("zfs", "tank/db", None), Backing::Device);
-        assert_eq!(of("tmpfs", "tmpfs", None), Backing::Memory);
-        assert_eq!(of("ext4", "/dev/zram0", Some("zram0")), Backing::Memory);
-        assert_eq!(of("nfs4", "server:/share", None), Backing::Network);
-        assert_eq!(of("fuse.sshfs", "me@server:", None), Backing::Network);
-        assert_eq!(of("overlay", "overlay", None), Backing::Layered);
-        assert_eq!(of("fuse.something", "x", None), Backing::Unknown);
+        assert_eq!(backing_of("ext4", "/dev/vda", Some("vda")), Backing::Device);
+        assert_eq!(backing_of("zfs", "tank/db", None), Backing::Device);
+        assert_eq!(backing_of("tmpfs", "tmpfs", None), Backing::Memory);
+        assert_eq!(backing_of("ext4", "/dev/zram0", Some("zram0")), Backing::Memory);
+        assert_eq!(backing_of("nfs4", "server:/share", None), Backing::Network);
+        assert_eq!(backing_of("fuse.sshfs", "me@server:", None), Backing::Network);
+        assert_eq!(backing_of("overlay", "overlay", None), Backing::Layered);
+        assert_eq!(backing_of("fuse.something", "x", None), Backing::Unknown);
     }
 
     #[test]
@@ -311,7 +312,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn memory_is_told_from_disk() {
+    fn memory_differs_from_disk() {
         if Path::new("/dev/shm").exists() {
             assert!(is_memory_backed(Path::new("/dev/shm/x")).unwrap());
         }

@@ -52,7 +52,7 @@ impl ProbeFile {
 
 impl Drop for ProbeFile {
     fn drop(&mut self) {
-        // Whoever cannot remove a file just made has bigger worries, and they will show elsewhere.
+        // A file that was just made and cannot be removed is a sign of worse, which will show elsewhere.
         let _ = std::fs::remove_file(&self.path);
     }
 }

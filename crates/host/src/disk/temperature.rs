@@ -1,4 +1,4 @@
-//! How warm a device is, where it tells.
+//! Temperatures of devices that report one.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Windows: the volume under a path, and what its device tells.
+//! Windows: the volume under a path, and what its device reports.
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -25,9 +25,9 @@ use super::{Backing, Device, Media, Sectors};
 use crate::system::mounts::Mount;
 use crate::system::windows::wide;
 
-/// Of a volume's name, and of a path that a drive is mounted on.
+/// Longest name of a volume, and of a path that a drive is mounted on.
 const MOST_UNITS: usize = 1024;
-/// Room for what a device tells of itself.
+/// Room for a device's description of itself.
 const ROOM_BYTES: usize = 1024;
 
 /// The volume that holds an existing path, mounted on a letter or on a folder.
@@ -127,11 +127,11 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     })
 }
 
-/// What a device answers; zero where it says nothing.
+/// A device's answer; zero where it says nothing.
 #[repr(C, align(8))]
 struct Room([u8; ROOM_BYTES]);
 
-/// What Windows writes as plain numbers, for which any bytes are a value.
+/// A type that Windows writes as plain numbers, for which any bytes are a value.
 trait Plain: Copy {}
 impl Plain for DEVICE_SEEK_PENALTY_DESCRIPTOR {}
 impl Plain for STORAGE_DEVICE_DESCRIPTOR {}

@@ -14,30 +14,30 @@ pub(super) fn build(build: Build) -> Check {
         Build::Debug => (Status::Bad, "debug"),
     };
     let why = "without optimisation étalon itself is the slow part";
-    Check::new("build", status, found, why).mend("cargo build --release")
+    Check::new("build", status, found, why).fix("cargo build --release")
 }
 
 pub(super) fn huge_pages(facts: &Facts) -> Check {
-    let pages = Check::of(
+    let pages = Check::from_reading(
         "transparent huge pages",
         reading(facts, "transparent_hugepages"),
         "`always` makes the kernel join pages while the server waits, and several databases advise against it",
         |pages| (if pages == "always" { Status::Warn } else { Status::Good }, pages),
     );
-    pages.mend("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+    pages.fix("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 }
 
 pub(super) fn memory(memory: Result<Memory, String>) -> Check {
-    let free = Check::of(
+    let free = Check::from_reading(
         "memory",
         memory,
         "a server whose data and cache do not fit measures the disk, or the swap",
         |memory| {
             let (available, usable) = (size(memory.available_bytes), size(usable_bytes(&memory)));
-            (free_status(&memory), format!("{available} of {usable} available{}", held(&memory)))
+            (free_status(&memory), format!("{available} of {usable} available{}", within_group(&memory)))
         },
     );
-    free.mend("stop what uses it, or take a smaller scale")
+    free.fix("stop what uses it, or take a smaller scale")
 }
 
 /// The machine's memory, or the control group's limit.
@@ -45,7 +45,7 @@ fn usable_bytes(memory: &Memory) -> u64 {
     memory.limit_bytes.map_or(memory.total_bytes, |limit| limit.min(memory.total_bytes))
 }
 
-fn held(memory: &Memory) -> &'static str {
+fn within_group(memory: &Memory) -> &'static str {
     if usable_bytes(memory) < memory.total_bytes { ", by the control group's limit" } else { "" }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
     all
 }
 
-/// What étalons that were killed have left.
+/// Finds what étalons that were killed have left.
 fn left_behind(found: &[Abandoned]) -> Check {
     let name = "left behind";
     let why = "an étalon that was killed leaves its servers, volumes and files: servers take part in what is measured, \
@@ -71,7 +71,7 @@ fn left_behind(found: &[Abandoned]) -> Check {
     if found.is_empty() {
         return Check::new(name, Status::Good, "nothing by an étalon that was killed", why);
     }
-    let one = |abandoned: &Abandoned| {
+    let all = found.iter().map(|abandoned| {
         let parts = [
             (abandoned.servers.len(), "running servers"),
             (abandoned.mounts.len(), "mounted volumes"),
@@ -82,20 +82,20 @@ fn left_behind(found: &[Abandoned]) -> Check {
         let parts: Vec<String> = parts.collect();
         let with = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
         format!("{}{with}", abandoned.path.display())
-    };
-    let all: Vec<String> = found.iter().map(one).collect();
-    Check::new(name, Status::Warn, all.join(", "), why).mend("etalon doctor --clean; or agree when the next run asks")
+    });
+    let all: Vec<String> = all.collect();
+    Check::new(name, Status::Warn, all.join(", "), why).fix("etalon doctor --clean; or agree when the next run asks")
 }
 
 fn open_files() -> Check {
     // Étalon raises the soft limit itself, so the hard one counts.
-    let check = Check::of(
+    let check = Check::from_reading(
         "open files",
         limits::open_files(),
         "each connection is an open file, in étalon and in the server",
         |limit| (files_status(limit.hard), limit.hard.map_or("no limit".to_owned(), |hard| format!("{hard} at most"))),
     );
-    check.mend("raise it: `ulimit -Hn 65536`, LimitNOFILE= of the service, or /etc/security/limits.conf")
+    check.fix("raise it: `ulimit -Hn 65536`, LimitNOFILE= of the service, or /etc/security/limits.conf")
 }
 
 fn files_status(hard: Option<u64>) -> Status {
@@ -107,48 +107,47 @@ fn files_status(hard: Option<u64>) -> Status {
 }
 
 pub(super) fn on_power(power: Result<Power, String>) -> Check {
-    let judge = |power| match power {
+    let why = "on battery the machine saves power, and results change with the charge";
+    let check = Check::from_reading("power", power, why, |power| match power {
         Power::Mains => (Status::Good, power.as_str().to_owned()),
         Power::Battery => (Status::Bad, power.as_str().to_owned()),
-    };
-    let why = "on battery the machine saves power, and results change with the charge";
-    Check::of("power", power, why, judge).mend("plug it in")
+    });
+    check.fix("plug it in")
 }
 
 fn virtualisation(facts: &Facts) -> Check {
     let container = reading(facts, "container").ok().filter(|container| container != "none seen");
-    let judge = |machine: String| {
+    let why =
+        "in a virtual machine neighbours share processors and disks, and the disk's promises are the hypervisor's";
+    let check = Check::from_reading("virtualisation", reading(facts, "virtualisation"), why, |machine| {
         let status = if machine == "none seen" { Status::Good } else { Status::Warn };
         let inside = container.map(|container| format!(", in a container: {container}")).unwrap_or_default();
         (status, format!("{machine}{inside}"))
-    };
-    let why =
-        "in a virtual machine neighbours share processors and disks, and the disk's promises are the hypervisor's";
-    let check = Check::of("virtualisation", reading(facts, "virtualisation"), why, judge);
-    check.mend("compare only machines of the same kind, interleave, and take more blocks")
+    });
+    check.fix("compare only machines of the same kind, interleave, and take more blocks")
 }
 
 fn databases(facts: &Facts) -> Check {
     let why = "another database takes memory and disk, and may hold the port that is to be measured";
     named(facts, "other databases", ("services.databases", Kind::Databases), why)
-        .mend("stop it for the time of the benchmark")
+        .fix("stop it for the time of the benchmark")
 }
 
 fn antivirus(facts: &Facts) -> Check {
     let why = "a scanner looks into every file that the server opens, on one side of a comparison perhaps only";
     named(facts, "antivirus", ("antivirus", Kind::Antivirus), why)
-        .mend("exclude the data folders, on both sides, and say so")
+        .fix("exclude the data folders, on both sides, and say so")
 }
 
 fn backups(facts: &Facts) -> Check {
     let why = "a backup reads the disk, and pushes the server's pages out of memory";
     named(facts, "backups", ("services.backups", Kind::Backups), why)
-        .mend("wait for it, or stop it for the time of the benchmark")
+        .fix("wait for it, or stop it for the time of the benchmark")
 }
 
 /// Judges a fact that lists the running processes of a kind.
 fn named(facts: &Facts, name: &str, (fact, kind): (&str, Kind), why: &str) -> Check {
-    Check::of(name, reading(facts, fact), why, |found| {
+    Check::from_reading(name, reading(facts, fact), why, |found| {
         (if found == kind.none_found() { Status::Good } else { Status::Warn }, found)
     })
 }
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_are_counted_and_mended() {
+    fn leftovers_are_counted_with_a_fix() {
         assert_eq!(left_behind(&[]).status, Status::Good);
         let found = Abandoned {
             path: "/var/tmp/etalon-volume-1-x".into(),
@@ -176,7 +175,7 @@ mod tests {
         };
         let check = left_behind(&[found]);
         assert_eq!(check.found, "/var/tmp/etalon-volume-1-x (mounted volumes: 1, files elsewhere: 2)");
-        assert!(check.status == Status::Warn && check.mend.unwrap().contains("doctor --clean"));
+        assert!(check.status == Status::Warn && check.fix.unwrap().contains("doctor --clean"));
     }
 
     #[test]
@@ -192,12 +191,12 @@ mod tests {
         assert_eq!(files_status(Some(1024)), Status::Warn);
         assert_eq!(files_status(Some(65_536)), Status::Good);
         assert_eq!(files_status(None), Status::Good);
-        assert!(build(Build::Debug).mend.is_some());
+        assert!(build(Build::Debug).fix.is_some());
         assert_eq!(build(Build::Release).status, Status::Good);
     }
 
     #[test]
-    fn what_runs_beside_is_a_warning() {
+    fn other_programs_are_a_warning() {
         let mut facts = Facts::default();
         facts.identity("antivirus", "clamd");
         facts.passing("services.databases", Kind::Databases.none_found());

@@ -1,11 +1,11 @@
 //! Whether this machine is fit for measuring.
 //!
-//! Every check says what it found, why that matters and, if possible, how to mend it. What a machine does not tell is
+//! Every check says what it found, why that matters and, if possible, how to fix it. What a machine does not report is
 //! [`Status::Unknown`] with the reason, never a pass.
 //!
-//! What may change while a run goes on is judged by the same checks beside each run: see [`disturbances`].
+//! Conditions that may change during a run are judged by the same checks during each run: see [`disturbances`].
 
-mod beside;
+mod during_run;
 mod machine;
 mod processor;
 mod storage;
@@ -50,22 +50,27 @@ pub struct Check {
     pub found: String,
     pub why: String,
     /// Advice, if there is any.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl Check {
     fn new(name: &str, status: Status, found: impl Into<String>, why: &str) -> Check {
-        Check { name: name.to_owned(), status, found: found.into(), why: why.to_owned(), mend: None }
+        Check { name: name.to_owned(), status, found: found.into(), why: why.to_owned(), fix: None }
     }
 
-    /// Unless nothing needs mending.
-    fn mend(self, mend: &str) -> Check {
-        let mend = matches!(self.status, Status::Warn | Status::Bad).then(|| mend.to_owned());
-        Check { mend, ..self }
+    /// Adds advice, unless nothing needs fixing.
+    fn fix(self, fix: &str) -> Check {
+        let fix = matches!(self.status, Status::Warn | Status::Bad).then(|| fix.to_owned());
+        Check { fix, ..self }
     }
 
     /// `judge` sees what was read, if anything.
-    fn of<T>(name: &str, reading: Result<T, String>, why: &str, judge: impl FnOnce(T) -> (Status, String)) -> Check {
+    fn from_reading<T>(
+        name: &str,
+        reading: Result<T, String>,
+        why: &str,
+        judge: impl FnOnce(T) -> (Status, String),
+    ) -> Check {
         let (status, found) = reading.map_or_else(|reason| (Status::Unknown, reason), judge);
         Check::new(name, status, found, why)
     }
@@ -95,7 +100,7 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     checks.extend(processor::settings(&facts));
     checks.extend(processor::clock(&facts));
     checks.push(processor::load(&facts));
-    checks.extend(beside::findings(&watched).into_iter().map(|finding| finding.check));
+    checks.extend(during_run::findings(&watched).into_iter().map(|finding| finding.check));
     checks.push(machine::huge_pages(&facts));
     checks.extend(machine::surroundings(&facts));
     for (name, path) in paths {
@@ -104,16 +109,16 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     checks
 }
 
-/// What is bad before anything runs, from facts that were just taken: it takes no time.
+/// Checks that are bad before anything runs, from facts that were just taken: it takes no time.
 pub fn bad_at_once(facts: &Facts) -> Vec<Check> {
     let now = crate::watch::State::now();
     let all = [processor::load(facts), machine::memory(now.memory), machine::on_power(now.power)];
     all.into_iter().filter(|check| check.status == Status::Bad).collect()
 }
 
-/// What disturbed a run, in the same words as the checks, for its marks.
+/// Disturbances of a run, in the same words as the checks, for its marks.
 pub fn disturbances(watched: &Watched) -> Vec<Mark> {
-    let disturbing = beside::findings(watched).into_iter().filter(|finding| finding.disturbs);
+    let disturbing = during_run::findings(watched).into_iter().filter(|finding| finding.disturbs);
     disturbing.map(|finding| Mark::new(finding.kind, finding.check.found)).collect()
 }
 
@@ -159,14 +164,16 @@ mod tests {
             let check = checks.iter().find(|check| check.name == name);
             let check = check.unwrap_or_else(|| panic!("{name} is missing"));
             assert!(!check.found.is_empty() && !check.why.is_empty(), "{check:?}");
-            assert!(check.mend.is_none() || check.status >= Status::Warn, "{check:?}");
+            assert!(check.fix.is_none() || check.status >= Status::Warn, "{check:?}");
         }
     }
 
     #[test]
     fn a_reason_is_unknown_and_not_good() {
-        let check = Check::of("x", Err::<(), _>("no such file".to_owned()), "why", |()| (Status::Good, String::new()));
+        let check = Check::from_reading("x", Err::<(), _>("no such file".to_owned()), "why", |()| {
+            (Status::Good, String::new())
+        });
         assert_eq!((check.status, check.found.as_str()), (Status::Unknown, "no such file"));
-        assert_eq!(check.mend("y").mend, None);
+        assert_eq!(check.fix("y").fix, None);
     }
 }

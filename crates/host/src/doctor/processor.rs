@@ -7,24 +7,24 @@ use crate::clock;
 use crate::cpu::available_cores;
 
 pub(super) fn settings(facts: &Facts) -> Vec<Check> {
-    let boost = Check::of(
+    let boost = Check::from_reading(
         "cpu boost",
         reading(facts, "cpu.boost"),
         "with boost the clock speed follows temperature and neighbours, so that runs scatter and drift",
         |boost| (if boost == "off" { Status::Good } else { Status::Warn }, boost),
     );
     // On is usual for servers and no reason to worry.
-    let smt = Check::of(
+    let smt = Check::from_reading(
         "smt",
         reading(facts, "cpu.smt"),
         "with two threads per core, half of the CPU time may be nearly all of its power; shares are of threads",
         |smt| (Status::Good, smt),
     );
-    vec![boost.mend("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"), smt]
+    vec![boost.fix("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"), smt]
 }
 
 pub(super) fn clock(facts: &Facts) -> Vec<Check> {
-    let source = Check::of(
+    let source = Check::from_reading(
         "clock source",
         reading(facts, "clock.source"),
         "a clock that enters the kernel costs hundreds of nanoseconds a reading, in étalon and in the server",
@@ -38,7 +38,7 @@ pub(super) fn clock(facts: &Facts) -> Vec<Check> {
         "latencies come in steps of the clock, and every reading is part of what is measured",
     );
     vec![
-        source.mend("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is available"),
+        source.fix("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is available"),
         step,
     ]
 }
@@ -62,7 +62,7 @@ fn step_status(step_ns: u64, cost_ns: u64) -> Status {
 }
 
 pub(super) fn load(facts: &Facts) -> Check {
-    let load = Check::of(
+    let load = Check::from_reading(
         "load",
         reading(facts, "load.1m"),
         "what ran in the last minute may come back during a run",
@@ -72,7 +72,7 @@ pub(super) fn load(facts: &Facts) -> Check {
             (status, format!("{load} on {cores} {} over one minute", if cores == 1 { "core" } else { "cores" }))
         },
     );
-    load.mend("wait until it falls, or find what runs (`top`, Task Manager)")
+    load.fix("wait until it falls, or find what runs (`top`, Task Manager)")
 }
 
 fn load_status(load: f64, cores: usize) -> Status {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_are_told_apart() {
+    fn clocks_are_distinguished() {
         assert_eq!(source_status("tsc"), Status::Good);
         assert_eq!(source_status("hpet"), Status::Bad);
         assert_eq!(source_status("xen"), Status::Warn);
@@ -109,7 +109,7 @@ mod tests {
         let mut facts = Facts::default();
         facts.identity("cpu.boost", "off");
         let checks = settings(&facts);
-        assert_eq!((checks[0].status, &checks[0].mend), (Status::Good, &None));
+        assert_eq!((checks[0].status, &checks[0].fix), (Status::Good, &None));
         assert_eq!(checks[1].status, Status::Unknown, "the fact is missing");
     }
 }

@@ -15,14 +15,14 @@ pub(super) fn checks(name: &str, path: &Path) -> Vec<Check> {
 }
 
 fn backing(name: &str, path: &Path) -> Check {
-    let judge = |filesystem: disk::Filesystem| {
-        let found = format!("{} on {} at {}", filesystem.kind, filesystem.source, filesystem.mount_point.display());
-        (backing_status(filesystem.backing), format!("{} ({found})", filesystem.backing.as_str()))
-    };
     let why =
         "a commit in memory costs nothing, a share measures the network, and a container's layers copy each file first";
-    let check = Check::of(&format!("{name}: backing"), disk::filesystem_of(path).map_err(text), why, judge);
-    check.mend("choose a folder on a disk of this machine; in a container, a volume")
+    let filesystem = disk::filesystem_of(path).map_err(text);
+    let check = Check::from_reading(&format!("{name}: backing"), filesystem, why, |filesystem| {
+        let found = format!("{} on {} at {}", filesystem.kind, filesystem.source, filesystem.mount_point.display());
+        (backing_status(filesystem.backing), format!("{} ({found})", filesystem.backing.as_str()))
+    });
+    check.fix("choose a folder on a disk of this machine; in a container, a volume")
 }
 
 fn backing_status(backing: Backing) -> Status {
@@ -35,13 +35,13 @@ fn backing_status(backing: Backing) -> Status {
 }
 
 fn free_space(name: &str, path: &Path) -> Check {
-    let judge = |(free_bytes, total_bytes): (u64, Option<u64>)| {
+    let why = "a disk that is nearly full writes slower, and a benchmark that fills it ends without a result";
+    let space = disk::space(path).map_err(text);
+    let check = Check::from_reading(&format!("{name}: free space"), space, why, |(free_bytes, total_bytes)| {
         let of = total_bytes.map(|total| format!(" of {}", size(total))).unwrap_or_default();
         (space_status(free_bytes, total_bytes), format!("{} free{of}", size(free_bytes)))
-    };
-    let why = "a disk that is nearly full writes slower, and a benchmark that fills it ends without a result";
-    Check::of(&format!("{name}: free space"), disk::space(path).map_err(text), why, judge)
-        .mend("make room, or choose another folder")
+    });
+    check.fix("make room, or choose another folder")
 }
 
 fn space_status(free_bytes: u64, total_bytes: Option<u64>) -> Status {
@@ -58,11 +58,12 @@ fn space_status(free_bytes: u64, total_bytes: Option<u64>) -> Status {
 
 fn sync(name: &str, path: &Path) -> Check {
     let probe = folder(path).and_then(|folder| disk::fsync_probe(&folder)).map_err(text);
-    let judge = |median_us: f64| (sync_status(median_us), format!("{median_us:.0} µs per synced write of 4 KiB"));
     let why =
         "a commit waits for this; below 20 µs no device was waited for, and a power cut would lose what was promised";
-    let check = Check::of(&format!("{name}: sync"), probe, why, judge);
-    check.mend("look for a write cache that ignores flushes (hypervisor, RAID controller), or another user of the disk")
+    let check = Check::from_reading(&format!("{name}: sync"), probe, why, |median_us| {
+        (sync_status(median_us), format!("{median_us:.0} µs per synced write of 4 KiB"))
+    });
+    check.fix("look for a write cache that ignores flushes (hypervisor, RAID controller), or another user of the disk")
 }
 
 fn sync_status(median_us: f64) -> Status {
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_probed_beside_it() {
+    fn a_file_is_probed_next_to_it() {
         let scratch = crate::scratch::Scratch::new("storage-test", None).unwrap();
         let file = scratch.path().join("database");
         std::fs::write(&file, "x").unwrap();

@@ -1,4 +1,4 @@
-//! What `/proc/cpuinfo` and the topology in `/sys` tell about the processors.
+//! Reads `/proc/cpuinfo` and the topology in `/sys`.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,15 @@ pub(crate) fn model(cpuinfo: &str) -> Option<String> {
     let value = |key: &str| crate::system::text::value(cpuinfo, key, ':').filter(|value| !value.is_empty());
     // x86, then POWER, s390 and MIPS; ARM gives numbers only.
     let named = ["model name", "cpu model", "cpu", "processor 0", "uarch"].into_iter().find_map(value);
-    let words = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ");
-    named.map(words).or_else(|| arm_model(value("CPU implementer")?, value("CPU part")?))
+    let named = named.map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
+    named.or_else(|| arm_model(value("CPU implementer")?, value("CPU part")?))
 }
 
-/// As lscpu names them; unknown numbers stay numbers.
+/// The names that lscpu gives; unknown numbers stay numbers.
 fn arm_model(implementer: &str, part: &str) -> Option<String> {
-    let hexadecimal = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-    let name = match (hexadecimal(implementer)?, hexadecimal(part)?) {
+    let [implementer_id, part_id] =
+        [implementer, part].map(|text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok());
+    let name = match (implementer_id?, part_id?) {
         (0x41, 0xd03) => "ARM Cortex-A53",
         (0x41, 0xd07) => "ARM Cortex-A57",
         (0x41, 0xd08) => "ARM Cortex-A72",
@@ -35,7 +36,7 @@ fn arm_model(implementer: &str, part: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// Of the logical processors: lowest and highest.
+/// The lowest and highest speed of the logical processors.
 pub(crate) fn mhz_range(cpuinfo: &str) -> Option<(f64, f64)> {
     let speeds = values(cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
     range(speeds)
@@ -74,19 +75,24 @@ pub(crate) fn topology(processors: &[(i64, i64)]) -> Option<Topology> {
     })
 }
 
-/// For kernels without topology in `/sys`. Only x86 has them.
+/// Packages and cores, for kernels without topology in `/sys`. Only x86 has them.
 pub(crate) fn processors(cpuinfo: &str) -> Vec<(i64, i64)> {
-    let number = |block: &str, key: &str| crate::system::text::value(block, key, ':')?.parse::<i64>().ok();
     let blocks = cpuinfo.split("\n\n");
-    blocks.filter_map(|block| Some((number(block, "physical id")?, number(block, "core id")?))).collect()
+    blocks
+        .filter_map(|block| {
+            let [package, core] =
+                ["physical id", "core id"].map(|key| crate::system::text::value(block, key, ':')?.parse::<i64>().ok());
+            Some((package?, core?))
+        })
+        .collect()
 }
 
 pub(crate) fn count_of_list(list: &str) -> Option<usize> {
-    let count = |part: &str| match part.split_once('-') {
+    let counts = list.trim().split(',').map(|part| match part.split_once('-') {
         Some((first, last)) => Some((last.parse::<usize>().ok()?).checked_sub(first.parse().ok()?)? + 1),
         None => part.parse::<usize>().ok().map(|_| 1),
-    };
-    list.trim().split(',').map(count).sum()
+    });
+    counts.sum()
 }
 
 fn values<'a>(cpuinfo: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {

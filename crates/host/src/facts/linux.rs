@@ -11,7 +11,7 @@ use crate::cpu;
 use crate::system::cgroup;
 use crate::system::text::{self, size};
 
-/// Where the kernel describes the processors.
+/// The folder in which the kernel describes the processors.
 const CPUS: &str = "/sys/devices/system/cpu";
 
 pub(super) fn add(facts: &mut Facts) {
@@ -23,10 +23,11 @@ pub(super) fn add(facts: &mut Facts) {
 }
 
 fn add_hardware(facts: &mut Facts) {
-    let dmi = |file: &str| text::read(Path::new("/sys/class/dmi/id").join(file));
-    facts.insert("hardware.vendor", dmi("sys_vendor"), Nature::Identity);
+    let dmi = Path::new("/sys/class/dmi/id");
+    facts.insert("hardware.vendor", text::read(dmi.join("sys_vendor")), Nature::Identity);
     // Boards without PC firmware have a device tree.
-    let model = dmi("product_name").or_else(|reason| text::read("/proc/device-tree/model").map_err(|_| reason));
+    let model = text::read(dmi.join("product_name"))
+        .or_else(|reason| text::read("/proc/device-tree/model").map_err(|_| reason));
     facts.insert("hardware.model", model, Nature::Identity);
 }
 
@@ -40,10 +41,12 @@ fn add_cpu(facts: &mut Facts) {
     let microcode = text::value(&cpuinfo, "microcode", ':').ok_or("/proc/cpuinfo names no microcode".to_owned());
     facts.insert("cpu.microcode", microcode.map(str::to_owned), Nature::Identity);
     let topology = topology(&cpuinfo);
-    let count = |part: fn(&Topology) -> usize| topology.as_ref().map(|all| part(all).to_string()).map_err(Clone::clone);
-    facts.insert("cpu.sockets", count(|all| all.sockets), Nature::Identity);
-    facts.insert("cpu.cores", count(|all| all.cores), Nature::Identity);
-    facts.insert("cpu.threads", count(|all| all.threads), Nature::Identity);
+    let counts: [(&str, fn(&Topology) -> usize); 3] =
+        [("cpu.sockets", |all| all.sockets), ("cpu.cores", |all| all.cores), ("cpu.threads", |all| all.threads)];
+    for (name, count) in counts {
+        let count = topology.as_ref().map(|all| count(all).to_string()).map_err(Clone::clone);
+        facts.insert(name, count, Nature::Identity);
+    }
     facts.identity("cpu.available", cpu::available_cores().to_string());
     let nodes = text::read("/sys/devices/system/node/online");
     let nodes = nodes.and_then(|list| cpuinfo::count_of_list(&list).ok_or(format!("\"{list}\" is no list of nodes")));
@@ -66,8 +69,8 @@ fn add_system(facts: &mut Facts) {
     facts.insert("kernel.version", text::read("/proc/sys/kernel/osrelease"), Nature::Identity);
     let release = text::read("/etc/os-release").or_else(|reason| text::read("/usr/lib/os-release").map_err(|_| reason));
     let field = |key: &str| {
-        let missing = || format!("os-release has no {key}");
-        release.clone().and_then(|release| text::value(&release, key, '=').map(str::to_owned).ok_or_else(missing))
+        let value = text::value(release.as_ref().map_err(Clone::clone)?, key, '=').map(str::to_owned);
+        value.ok_or_else(|| format!("os-release has no {key}"))
     };
     facts.insert("os.name", field("NAME"), Nature::Identity);
     // Rolling distributions have no version.
@@ -75,16 +78,13 @@ fn add_system(facts: &mut Facts) {
 }
 
 fn add_cgroup(facts: &mut Facts) {
-    let no_limit = || "no limit".to_owned();
-    let cpu = cgroup::own("cpu");
-    let cpu_max = cpu.map(|group| group.cpu_quota_cores().map_or_else(no_limit, |cores| format!("{cores:.2} cores")));
+    let cpu_max = cgroup::own_controller("cpu").map(|group| {
+        group.cpu_quota_cores().map_or_else(|| "no limit".to_owned(), |cores| format!("{cores:.2} cores"))
+    });
     facts.insert("cgroup.cpu_max", cpu_max, Nature::Identity);
-    let memory = cgroup::own("memory");
-    facts.insert(
-        "cgroup.memory_max",
-        memory.map(|group| group.memory_limit_bytes().map_or_else(no_limit, size)),
-        Nature::Identity,
-    );
+    let memory_max = cgroup::own_controller("memory")
+        .map(|group| group.memory_limit_bytes().map_or_else(|| "no limit".to_owned(), size));
+    facts.insert("cgroup.memory_max", memory_max, Nature::Identity);
 }
 
 /// All of them, where processors differ.
@@ -98,11 +98,11 @@ pub(crate) fn governor() -> Result<String, String> {
 
 /// Turbo: `on` or `off`.
 pub(crate) fn boost() -> Result<String, String> {
-    let on_off = |value: &str, on: &str| if value == on { "on".to_owned() } else { "off".to_owned() };
-    let boost = text::read(format!("{CPUS}/cpufreq/boost")).map(|value| on_off(&value, "1"));
+    let boost = text::read(format!("{CPUS}/cpufreq/boost")).map(|value| value == "1");
     // Intel's driver has the inverse switch.
     boost
-        .or_else(|_| text::read(format!("{CPUS}/intel_pstate/no_turbo")).map(|value| on_off(&value, "0")))
+        .or_else(|_| text::read(format!("{CPUS}/intel_pstate/no_turbo")).map(|value| value == "0"))
+        .map(|is_on| if is_on { "on" } else { "off" }.to_owned())
         .map_err(|_| "the kernel does not say (neither cpufreq/boost nor intel_pstate/no_turbo)".to_owned())
 }
 
@@ -131,12 +131,12 @@ fn mitigations() -> Result<String, String> {
 }
 
 fn summarise(states: &[(String, String)]) -> String {
-    let named = |start: &str| -> Vec<&str> {
-        states.iter().filter(|(_, state)| state.starts_with(start)).map(|(name, _)| name.as_str()).collect()
-    };
-    let (open, closed) = (named("Vulnerable"), named("Mitigation"));
-    let list = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    format!("mitigated: {}; vulnerable: {}", list(&closed), list(&open))
+    let [open, closed] = ["Vulnerable", "Mitigation"].map(|start| {
+        let named = states.iter().filter(|(_, state)| state.starts_with(start)).map(|(name, _)| name.as_str());
+        let named: Vec<&str> = named.collect();
+        if named.is_empty() { "none".to_owned() } else { named.join(", ") }
+    });
+    format!("mitigated: {closed}; vulnerable: {open}")
 }
 
 fn mhz(cpuinfo: &str) -> Result<String, String> {
@@ -154,11 +154,12 @@ fn max_mhz() -> Result<String, String> {
 }
 
 fn topology(cpuinfo: &str) -> Result<Topology, String> {
-    let number = |folder: &Path, file: &str| text::read(folder.join(file)).ok()?.parse::<i64>().ok();
-    let processor = |folder: PathBuf| {
-        Some((number(&folder, "topology/physical_package_id")?, number(&folder, "topology/core_id")?))
-    };
-    let by_kernel: Vec<(i64, i64)> = cpu_folders().into_iter().filter_map(processor).collect();
+    let by_kernel = cpu_folders().into_iter().filter_map(|folder| {
+        let [package, core] = ["topology/physical_package_id", "topology/core_id"]
+            .map(|file| text::read(folder.join(file)).ok()?.parse::<i64>().ok());
+        Some((package?, core?))
+    });
+    let by_kernel: Vec<(i64, i64)> = by_kernel.collect();
     let found = cpuinfo::topology(&by_kernel).or_else(|| cpuinfo::topology(&cpuinfo::processors(cpuinfo)));
     found.ok_or_else(|| format!("neither {CPUS} nor /proc/cpuinfo tells how the processors are arranged"))
 }
@@ -169,15 +170,16 @@ fn readings(file: &str) -> Vec<String> {
 
 fn cpu_folders() -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(CPUS) else { return Vec::new() };
-    let is_cpu = |name: &str| {
-        let number = name.strip_prefix("cpu").unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    };
     entries
         .filter_map(Result::ok)
         .filter(|entry| entry.file_name().to_str().is_some_and(is_cpu))
         .map(|entry| entry.path())
         .collect()
+}
+
+fn is_cpu(name: &str) -> bool {
+    let number = name.strip_prefix("cpu").unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The facts of the machine that étalon runs on.
 //!
-//! Names are the same on every operating system; what one cannot tell is there too, with the reason.
+//! Names are the same on every operating system; what one cannot report is there too, with the reason.
 
 #[cfg(any(target_os = "linux", test))]
 pub(crate) mod cpuinfo;
@@ -84,9 +84,12 @@ fn add_load(facts: &mut Facts) {
 }
 
 fn add_limits(facts: &mut Facts) {
-    let number = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string());
     // Passing, since étalon raises the soft limit when needed.
-    let reading = limits::open_files().map(|limit| format!("{} of at most {}", number(limit.soft), number(limit.hard)));
+    let reading = limits::open_files().map(|limit| {
+        let [soft, hard] = [limit.soft, limit.hard]
+            .map(|limit| limit.map_or_else(|| "no limit".to_owned(), |limit| limit.to_string()));
+        format!("{soft} of at most {hard}")
+    });
     facts.insert("limit.open_files", reading, Nature::Passing);
 }
 
@@ -146,11 +149,11 @@ mod tests {
                 assert!(is_common || facts.entries.contains_key(name), "{name}");
             }
         }
-        let own = client_facts(&[("scratch", Path::new("/var/tmp"))]);
+        let facts = client_facts(&[("scratch", Path::new("/var/tmp"))]);
         for name in NAMES {
-            assert!(own.entries.contains_key(name), "{name}");
+            assert!(facts.entries.contains_key(name), "{name}");
         }
-        assert!(own.entries.contains_key("scratch.filesystem"));
+        assert!(facts.entries.contains_key("scratch.filesystem"));
     }
 
     #[test]
@@ -165,9 +168,9 @@ mod tests {
     fn the_two_ways_to_read_a_machine_agree() {
         let mut portable = Facts::default();
         portable::add(&mut portable);
-        let own = client_facts(&[]);
+        let facts = client_facts(&[]);
         for name in ["cpu.threads", "cpu.architecture", "kernel.version", "os.name", "os.version"] {
-            assert_eq!(own.get(name), portable.get(name), "{name}");
+            assert_eq!(facts.get(name), portable.get(name), "{name}");
         }
     }
 }

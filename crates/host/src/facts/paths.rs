@@ -18,7 +18,6 @@ pub(crate) fn facts_of(path: &Path) -> Facts {
 }
 
 fn add(facts: &mut Facts, filesystem: &Filesystem) {
-    let yes_no = |answer: bool| if answer { "yes" } else { "no" };
     facts.identity("filesystem", filesystem.kind.clone());
     facts.insert("block_size", filesystem.block_size_bytes.clone().map(|bytes| bytes.to_string()), Nature::Identity);
     facts.identity("mount_point", filesystem.mount_point.to_string_lossy());
@@ -47,11 +46,16 @@ fn add(facts: &mut Facts, filesystem: &Filesystem) {
     }
 }
 
-/// Without what bounds a filesystem in memory: whoever mounts a full one anew as a larger one measures on the same.
+/// The options without those that bound a filesystem in memory: one that was full and is mounted again as a larger one
+/// is the same.
 fn lasting_options(options: &[String]) -> String {
-    let is_room = |option: &str| option.starts_with("size=") || option.starts_with("nr_inodes=");
-    let lasting: Vec<&str> = options.iter().map(String::as_str).filter(|option| !is_room(option)).collect();
-    lasting.join(",")
+    let lasting = options.iter().map(String::as_str);
+    let lasting = lasting.filter(|option| !option.starts_with("size=") && !option.starts_with("nr_inodes="));
+    lasting.collect::<Vec<_>>().join(",")
+}
+
+fn yes_no(answer: bool) -> &'static str {
+    if answer { "yes" } else { "no" }
 }
 
 fn add_device(facts: &mut Facts, device: &Device) {

@@ -14,8 +14,8 @@ pub(super) fn add(facts: &mut Facts) {
 }
 
 fn add_hardware(facts: &mut Facts) {
-    facts.insert("hardware.vendor", told(Product::vendor_name(), "the maker of the machine"), Nature::Identity);
-    let model = sysctl("hw.model").or_else(|_| told(Product::name(), "the model of the machine"));
+    facts.insert("hardware.vendor", reported(Product::vendor_name(), "the maker of the machine"), Nature::Identity);
+    let model = sysctl("hw.model").or_else(|_| reported(Product::name(), "the model of the machine"));
     facts.insert("hardware.model", model, Nature::Identity);
 }
 
@@ -32,7 +32,7 @@ fn add_cpu(facts: &mut Facts) {
     facts.insert("cpu.threads", first.map(|_| cpus.len().to_string()), Nature::Identity);
     facts.insert(
         "cpu.cores",
-        told(System::physical_core_count().map(|count| count.to_string()), "the number of cores"),
+        reported(System::physical_core_count().map(|count| count.to_string()), "the number of cores"),
         Nature::Identity,
     );
     facts.identity("cpu.available", cpu::available_cores().to_string());
@@ -58,15 +58,16 @@ fn virtual_product() -> Option<String> {
 }
 
 fn smt() -> Result<String, String> {
-    let count = |name: &str| sysctl(name)?.parse::<u32>().map_err(|cause| format!("{name} is no number: {cause}"));
-    let (threads, cores) = (count("hw.logicalcpu")?, count("hw.physicalcpu")?);
+    let [threads, cores] = ["hw.logicalcpu", "hw.physicalcpu"]
+        .map(|name| sysctl(name)?.parse::<u32>().map_err(|cause| format!("{name} is no number: {cause}")));
+    let (threads, cores) = (threads?, cores?);
     Ok(if threads > cores { "on" } else { "off" }.to_owned())
 }
 
 fn add_system(facts: &mut Facts) {
-    facts.insert("kernel.version", told(System::kernel_version(), "the kernel's version"), Nature::Identity);
-    facts.insert("os.name", told(System::name(), "the operating system's name"), Nature::Identity);
-    facts.insert("os.version", told(System::os_version(), "the operating system's version"), Nature::Identity);
+    facts.insert("kernel.version", reported(System::kernel_version(), "the kernel's version"), Nature::Identity);
+    facts.insert("os.name", reported(System::name(), "the operating system's name"), Nature::Identity);
+    facts.insert("os.version", reported(System::os_version(), "the operating system's version"), Nature::Identity);
 }
 
 fn add_linux_only(facts: &mut Facts) {
@@ -92,7 +93,7 @@ fn sysctl(name: &str) -> Result<String, String> {
     filled(&output_of("/usr/sbin/sysctl", &["-n", name])?, name)
 }
 
-fn told(value: Result<String, impl std::fmt::Debug>, what: &str) -> Result<String, String> {
+fn reported(value: Result<String, impl std::fmt::Debug>, what: &str) -> Result<String, String> {
     match value {
         Ok(value) => filled(&value, what),
         Err(cause) => Err(format!("the system does not tell {what}: {cause:?}")),

@@ -5,7 +5,7 @@ use model::{Facts, Nature};
 use crate::process;
 use crate::system::{ProcessEntry, os};
 
-/// By process name.
+/// Names of databases' processes.
 const DATABASES: [&str; 25] = [
     "postgres",
     "postmaster",
@@ -33,7 +33,7 @@ const DATABASES: [&str; 25] = [
     "tikv-server",
     "neo4j",
 ];
-/// By process name, with endpoint protection.
+/// Names of scanners' processes, with endpoint protection.
 const ANTIVIRUS: [&str; 34] = [
     "clamd",
     "freshclam",
@@ -70,7 +70,7 @@ const ANTIVIRUS: [&str; 34] = [
     "bdsecd",
     "cylancesvc",
 ];
-/// By process name, with synchronisation.
+/// Names of backups' processes, with synchronisation.
 const BACKUPS: [&str; 15] = [
     "bacula-fd",
     "bacula-sd",
@@ -88,7 +88,7 @@ const BACKUPS: [&str; 15] = [
     "backupd",
     "syncthing",
 ];
-/// What starts work by itself, indexes or collects; by process name.
+/// Names of processes that start work by themselves, index or collect.
 const BACKGROUND: [&str; 23] = [
     "cron",
     "crond",
@@ -166,8 +166,8 @@ impl Kind {
 }
 
 pub(crate) fn others() -> Result<Vec<ProcessEntry>, String> {
-    let own = process::tree_pids(std::process::id()).unwrap_or_default();
-    Ok(os::processes()?.into_iter().filter(|entry| !own.contains(&entry.pid)).collect())
+    let own_tree = process::tree_pids(std::process::id()).unwrap_or_default();
+    Ok(os::processes()?.into_iter().filter(|entry| !own_tree.contains(&entry.pid)).collect())
 }
 
 pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
@@ -235,8 +235,8 @@ fn running_units() -> Result<String, String> {
 
 #[cfg(any(target_os = "linux", test))]
 fn parse_units(listing: &str) -> String {
-    let unit = |line: &str| Some(line.split_whitespace().next()?.trim_end_matches(".service").to_owned());
-    let units: Vec<String> = listing.lines().filter_map(unit).collect();
+    let units = listing.lines().filter_map(|line| line.split_whitespace().next());
+    let units: Vec<&str> = units.map(|unit| unit.trim_end_matches(".service")).collect();
     format!("{}: {}", units.len(), units.join(", "))
 }
 

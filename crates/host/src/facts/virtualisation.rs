@@ -27,14 +27,13 @@ const NAMESPACES: [(&str, u32); 4] =
     [("pid", 0xEFFF_FFFC), ("uts", 0xEFFF_FFFE), ("ipc", 0xEFFF_FFFF), ("cgroup", 0xEFFF_FFFB)];
 
 pub(crate) fn container() -> String {
-    let own = NAMESPACES.map(|(name, _)| std::fs::read_link(format!("/proc/self/ns/{name}")).ok());
-    if own.iter().zip(NAMESPACES).all(|(link, (name, number))| is_namespace(link.as_deref(), name, number)) {
+    let links = NAMESPACES.map(|(name, _)| std::fs::read_link(format!("/proc/self/ns/{name}")).ok());
+    if links.iter().zip(NAMESPACES).all(|(link, (name, number))| is_namespace(link.as_deref(), name, number)) {
         // A virtual machine made from a container image keeps the marks below.
         return "none seen".to_owned();
     }
-    let exists = |path: &str| Path::new(path).exists();
     let marks = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman"), ("/dev/lxd/sock", "lxd")];
-    if let Some((_, name)) = marks.into_iter().find(|(mark, _)| exists(mark)) {
+    if let Some((_, name)) = marks.into_iter().find(|(mark, _)| Path::new(mark).exists()) {
         return name.to_owned();
     }
     // Written by systemd; only root may read the environment of process 1.
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn arm_and_wsl_are_told() {
+    fn arm_and_wsl_are_recognised() {
         assert_eq!(
             judge(&clues(Flag::NotSet, "QEMU QEMU Virtual Machine", "arch_sys_counter")),
             "virtual machine: KVM or QEMU"
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_by_their_groups() {
+    fn containers_are_recognised_by_their_groups() {
         assert_eq!(container_of_groups("0::/kubepods.slice/x\n").as_deref(), Some("kubepods"));
         assert_eq!(container_of_groups("4:cpu:/docker/abc\n").as_deref(), Some("docker"));
         assert_eq!(container_of_groups("0::/init.scope\n"), None);
@@ -168,7 +167,9 @@ mod tests {
 
     #[test]
     fn the_machine_s_own_namespaces_are_known_by_number() {
-        let link = |text: &'static str| Some(Path::new(text));
+        fn link(text: &'static str) -> Option<&'static Path> {
+            Some(Path::new(text))
+        }
         assert!(is_namespace(link("pid:[4026531836]"), NAMESPACES[0].0, NAMESPACES[0].1));
         assert!(is_namespace(link("uts:[4026531838]"), NAMESPACES[1].0, NAMESPACES[1].1));
         assert!(is_namespace(link("ipc:[4026531839]"), NAMESPACES[2].0, NAMESPACES[2].1));

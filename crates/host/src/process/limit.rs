@@ -40,7 +40,7 @@ pub struct Bounds {
 /// How fast processes may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoBound {
-    /// Of all processes together, for reads and for writes, on each disk.
+    /// Bytes a second of all processes together, for reads and for writes, on each disk.
     pub bytes_s: u64,
     /// The disks under these folders are limited.
     pub folders: Vec<PathBuf>,
@@ -56,9 +56,9 @@ impl Bounds {
     }
 }
 
-/// Which processes are held.
+/// The processes that are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum LimitTarget {
     /// A process, its descendants, and what they start later.
     Tree(u32),
     /// Étalon and what it starts later, not what it has started before.
@@ -68,7 +68,7 @@ pub enum Held {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) path: PathBuf,
-    /// Where its processes came from.
+    /// The group that its processes came from.
     pub(crate) home: PathBuf,
 }
 
@@ -90,7 +90,7 @@ struct Keeper(Child);
 
 struct Wanted {
     controller: Controller,
-    /// Of version 2.
+    /// Controllers that version 2 needs.
     needs: Vec<&'static str>,
     lines: Vec<(&'static str, String)>,
 }
@@ -99,24 +99,24 @@ struct Wanted {
 const V2_FILES: [(&str, &str); 2] = [("cpu.max", "cpu"), ("io.max", "io")];
 
 impl Limit {
-    pub fn hold(held: Held, bounds: &Bounds) -> Result<Limit, HostError> {
+    pub fn apply(target: LimitTarget, bounds: &Bounds) -> Result<Limit, HostError> {
         let refused = |reason: String| HostError::unavailable("hold processes to a limit", reason);
-        let root = match held {
-            Held::Own => "self".to_owned(),
-            Held::Tree(root) => root.to_string(),
+        let root = match target {
+            LimitTarget::Own => "self".to_owned(),
+            LimitTarget::Tree(root) => root.to_string(),
         };
         let wanted = wanted(bounds, &root).map_err(refused)?;
         let mut limit = Limit { groups: Vec::new(), keeper: None, note: Some(Scratch::new("limit", None)?) };
         for wanted in &wanted {
             limit.make(wanted).map_err(refused)?;
         }
-        let leaves = matches!(held, Held::Own) || held == Held::Tree(std::process::id());
+        let leaves = matches!(target, LimitTarget::Own) || target == LimitTarget::Tree(std::process::id());
         if leaves && wanted.iter().any(|one| one.controller.version == Version::Two) {
             limit.keeper = Some(Keeper::start().map_err(refused)?);
         }
-        match held {
-            Held::Own => limit.enter(std::process::id()).map_err(refused)?,
-            Held::Tree(root) => limit.enter_tree(root).map_err(refused)?,
+        match target {
+            LimitTarget::Own => limit.enter(std::process::id()).map_err(refused)?,
+            LimitTarget::Tree(root) => limit.enter_tree(root).map_err(refused)?,
         }
         Ok(limit)
     }
@@ -139,7 +139,7 @@ impl Limit {
                 Err(reason) => refusals.push(Refusal { reason, is_open: is_open(folder) }),
             }
         }
-        Err(to_tell(refusals))
+        Err(to_report(refusals))
     }
 
     fn make_in(&mut self, folder: &Path, group: &Group, wanted: &Wanted) -> Result<(), String> {
@@ -153,9 +153,10 @@ impl Limit {
             let asks =
                 wanted.controller.version == Version::Two && error.kind() == std::io::ErrorKind::PermissionDenied;
             let master = Master::of_this_machine();
-            let hint = match asks && master == Master::SystemdForUser {
-                true => format!("; {}", way(&wanted.needs, true, master, path)),
-                false => String::new(),
+            let hint = if asks && master == Master::SystemdForUser {
+                format!("; {}", way(&wanted.needs, true, master, path))
+            } else {
+                String::new()
             };
             format!("cannot make the control group {}: {error}{hint}", path.display())
         })?;
@@ -174,9 +175,8 @@ impl Limit {
         // Catches processes started before their parent was moved.
         for _ in 0..LOOKS {
             let keeper = self.keeper.as_ref().map(|keeper| keeper.0.id());
-            let stays = |pid: u32| Some(pid) == keeper;
             let tree = tree_pids(root)?.into_iter();
-            let new: Vec<u32> = tree.filter(|&pid| !stays(pid) && seen.insert(pid)).collect();
+            let new: Vec<u32> = tree.filter(|&pid| Some(pid) != keeper && seen.insert(pid)).collect();
             if new.is_empty() {
                 break;
             }
@@ -214,7 +214,7 @@ impl Limit {
 }
 
 impl Keeper {
-    /// In étalon's group.
+    /// Starts it in étalon's group.
     fn start() -> Result<Keeper, String> {
         // `cat` ends with its input, and so with étalon.
         let mut cat = Command::new("cat");
@@ -298,13 +298,13 @@ fn is_open(folder: &Path) -> bool {
 
 /// The most useful refusal, of those from étalon's own group upwards: the topmost that étalon has a say in, which
 /// bounds those below; else the nearest above its own, where the group would lie.
-fn to_tell(refusals: Vec<Refusal>) -> String {
+fn to_report(refusals: Vec<Refusal>) -> String {
     let above = usize::from(refusals.len() > 1);
     let topmost = refusals.iter().skip(above).rposition(|refusal| refusal.is_open).map_or(above, |at| at + above);
     refusals.into_iter().nth(topmost).map_or_else(String::new, |refusal| refusal.reason)
 }
 
-/// Refuses a version 2 folder whose groups lack a needed controller.
+/// Refuses a version 2 folder whose groups do not have a needed controller.
 fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     if wanted.controller.version == Version::One {
         return Ok(());
@@ -319,20 +319,24 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     let has = text::read(folder.join("cgroup.controllers")).unwrap_or_default();
     let could = missing.iter().all(|need| has.split_whitespace().any(|word| word == *need));
     // Only the root may have processes and delegate controllers; it has no type.
-    let is_full =
-        wanted.controller.folders.first().is_some_and(|own| own == folder && own.join("cgroup.type").exists());
-    let way = match is_full {
-        true => "it cannot have it while processes are in it, as étalon is: a group above must be visible".to_owned(),
-        false => way(&missing, could, Master::of_this_machine(), &file),
+    let is_full = wanted
+        .controller
+        .folders
+        .first()
+        .is_some_and(|nearest| nearest == folder && nearest.join("cgroup.type").exists());
+    let way = if is_full {
+        "it cannot have it while processes are in it, as étalon is: a group above must be visible".to_owned()
+    } else {
+        way(&missing, could, Master::of_this_machine(), &file)
     };
     Err(format!("{} has no `{}`, but `{given}`; {way}", file.display(), missing.join(" ")))
 }
 
-/// Who delegates controllers, and who asks.
+/// The one who delegates controllers, and who has to ask.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Master {
     /// Root writes into the files.
-    Nobody,
+    Root,
     /// Systemd, asked by root.
     SystemdForRoot,
     /// Systemd, asked by another user.
@@ -343,7 +347,7 @@ impl Master {
     fn of_this_machine() -> Master {
         // As sd_booted(3) looks.
         match (Path::new("/run/systemd/system").is_dir(), super::is_root()) {
-            (false, _) => Master::Nobody,
+            (false, _) => Master::Root,
             (true, true) => Master::SystemdForRoot,
             (true, false) => Master::SystemdForUser,
         }
@@ -352,58 +356,64 @@ impl Master {
 
 /// How to get missing controllers; `could` says whether the group is able to delegate them.
 fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
-    let option = |need: &&str| match *need {
-        "cpu" => "-p CPUWeight=100",
-        "io" => "-p IOWeight=100",
-        _ => "-p MemoryAccounting=yes",
-    };
-    let options = || missing.iter().map(option).collect::<Vec<_>>().join(" ");
+    let options: Vec<&str> = missing
+        .iter()
+        .map(|need| match *need {
+            "cpu" => "-p CPUWeight=100",
+            "io" => "-p IOWeight=100",
+            _ => "-p MemoryAccounting=yes",
+        })
+        .collect();
+    let options = options.join(" ");
     match master {
-        Master::Nobody => format!("root can: echo +{} > {}", missing.join(" +"), file.display()),
+        Master::Root => format!("root can: echo +{} > {}", missing.join(" +"), file.display()),
         Master::SystemdForUser if !could => {
             "root can: systemctl edit user@.service, with `Delegate=cpu io memory pids` under `[Service]`; it holds from \
              the user's next session on"
                 .to_owned()
         }
-        Master::SystemdForUser => format!("systemd gives it to: systemd-run --user --scope {} etalon …", options()),
-        Master::SystemdForRoot => format!("systemd gives it to: systemd-run --scope {} etalon …", options()),
+        Master::SystemdForUser => format!("systemd gives it to: systemd-run --user --scope {} etalon …", options),
+        Master::SystemdForRoot => format!("systemd gives it to: systemd-run --scope {} etalon …", options),
     }
 }
 
 /// The groups that bounds need for a process: one for each hierarchy.
 fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     let mut all: Vec<Wanted> = Vec::new();
-    let mut add = |controller: Controller, needs: Vec<&'static str>, lines: Vec<(&'static str, String)>| {
+    if let Some(cores) = bounds.cores {
+        let controller = controller_of(process, "cpu")?;
+        let lines = cpu_lines(controller.version, cores);
+        all.push(Wanted { controller, needs: vec!["cpu"], lines });
+    }
+    if let Some(io) = &bounds.io {
+        let controller = controller_of(process, "blkio")?;
+        let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
+        // Writeback is charged to the group that owns the memory.
+        let needs = ["io", "memory"];
         // A process is in one group of version 2.
         match all.iter_mut().find(|one| one.controller == controller) {
             Some(one) => {
                 one.needs.extend(needs);
                 one.lines.extend(lines);
             }
-            None => all.push(Wanted { controller, needs, lines }),
+            None => all.push(Wanted { controller, needs: needs.to_vec(), lines }),
         }
-    };
-    // Version 1 has a group per controller; the new ones lie in étalon's own.
-    let find = |controller: &str| match cgroup::of(process, controller)? {
-        Controller { version: Version::One, .. } => cgroup::own(controller),
-        two => Ok(two),
-    };
-    if let Some(cores) = bounds.cores {
-        let controller = find("cpu")?;
-        let lines = cpu_lines(controller.version, cores);
-        add(controller, vec!["cpu"], lines);
-    }
-    if let Some(io) = &bounds.io {
-        let controller = find("blkio")?;
-        let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
-        // Writeback is charged to the group that owns the memory.
-        add(controller, vec!["io", "memory"], lines);
     }
     all.iter_mut().for_each(inherit);
     Ok(all)
 }
 
-/// In version 2 a process is in one group. A group of étalon's keeps limits that the new one does not set: a server's
+/// The controller in whose groups new ones are made. Version 1 has a group per controller; the new ones lie in étalon's
+/// own.
+fn controller_of(process: &str, controller: &str) -> Result<Controller, String> {
+    match cgroup::controller_of(process, controller)? {
+        Controller { version: Version::One, .. } => cgroup::own_controller(controller),
+        two => Ok(two),
+    }
+}
+
+/// Adds the limits that a group of étalon's has and the new one does not set, since in version 2 a process is in one
+/// group: a server's
 /// process limited to bytes a second stays within the server's CPU share.
 fn inherit(wanted: &mut Wanted) {
     let Some(home) = wanted.controller.folders.first() else { return };
@@ -414,8 +424,8 @@ fn inherit(wanted: &mut Wanted) {
         V2_FILES.into_iter().filter(|(file, _)| wanted.lines.iter().all(|(set, _)| set != file)).collect();
     for (file, controller) in new {
         let limits = fs::read_to_string(home.join(file)).unwrap_or_default();
-        let held = limits.lines().filter(|line| !line.starts_with("max "));
-        let lines: Vec<_> = held.map(|line| (file, line.to_owned())).collect();
+        let limits = limits.lines().filter(|line| !line.starts_with("max "));
+        let lines: Vec<_> = limits.map(|line| (file, line.to_owned())).collect();
         if !lines.is_empty() {
             wanted.needs.push(controller);
             wanted.lines.extend(lines);
@@ -438,22 +448,22 @@ fn cpu_lines(version: Version, cores: f64) -> Vec<(&'static str, String)> {
 }
 
 fn io_lines(version: Version, bytes_s: u64, disks: &BTreeSet<String>) -> Vec<(&'static str, String)> {
-    let of_disk = |disk: &String| match version {
+    let lines = disks.iter().flat_map(|disk| match version {
         Version::Two => vec![("io.max", format!("{disk} rbps={bytes_s} wbps={bytes_s}"))],
         Version::One => V1_THROTTLES.map(|file| (file, format!("{disk} {bytes_s}"))).to_vec(),
-    };
-    disks.iter().flat_map(of_disk).collect()
+    });
+    lines.collect()
 }
 
 /// Such as `254:0`; a partition has no limits of its own.
 fn disks(folders: &[PathBuf]) -> Result<BTreeSet<String>, String> {
-    let disk = |folder: &PathBuf| {
+    let disks = folders.iter().map(|folder| {
         let layers = layers_of(folder).map_err(|error| error.to_string())?;
         let whole = layers.iter().find(|layer| layer.kind != LayerKind::Partition);
         let whole = whole.ok_or_else(|| format!("no disk is under {}", folder.display()))?;
         text::read(format!("/sys/class/block/{}/dev", whole.name))
-    };
-    folders.iter().map(disk).collect()
+    });
+    disks.collect()
 }
 
 #[cfg(test)]
@@ -498,7 +508,7 @@ mod lines {
     }
 
     #[test]
-    fn what_is_held_already_stays_so() {
+    fn limits_that_are_set_already_stay() {
         let slice = tempfile::tempdir().unwrap();
         let inherited = |name: &str, lines: &[(&'static str, &str)]| {
             let home = slice.path().join(name);
@@ -516,33 +526,35 @@ mod lines {
         assert_eq!(needs, ["io", "cpu"]);
         assert_eq!(lines, [io, ("cpu.max", "20000 100000")].map(|(file, line)| (file, line.to_owned())));
         let (_, lines) = inherited("etalon-1-a", &[("cpu.max", "50000 100000")]);
-        assert_eq!(lines, [("cpu.max", "50000 100000".to_owned())], "what is said anew counts");
+        assert_eq!(lines, [("cpu.max", "50000 100000".to_owned())], "what is said again counts");
         assert_eq!(inherited("run-r1.scope", &[io]).1.len(), 1, "limits of others hold from above");
     }
 
     #[test]
     fn a_refusal_says_who_gives_the_controllers() {
-        let way = |missing: &[&str], could, master| way(missing, could, master, Path::new("/g/cgroup.subtree_control"));
-        let by_hand = way(&["cpu", "io"], true, Master::Nobody);
+        fn way_to(missing: &[&str], could: bool, master: Master) -> String {
+            way(missing, could, master, Path::new("/g/cgroup.subtree_control"))
+        }
+        let by_hand = way_to(&["cpu", "io"], true, Master::Root);
         assert_eq!(by_hand, "root can: echo +cpu +io > /g/cgroup.subtree_control");
-        let asked = way(&["cpu", "io"], true, Master::SystemdForRoot);
-        assert!(asked.ends_with("systemd-run --scope -p CPUWeight=100 -p IOWeight=100 etalon …"), "{asked}");
-        let asked = way(&["io"], true, Master::SystemdForUser);
-        assert!(asked.ends_with("systemd-run --user --scope -p IOWeight=100 etalon …"), "{asked}");
-        assert!(way(&["io"], false, Master::SystemdForUser).contains("`Delegate=cpu io memory pids`"));
+        let by_root = way_to(&["cpu", "io"], true, Master::SystemdForRoot);
+        assert!(by_root.ends_with("systemd-run --scope -p CPUWeight=100 -p IOWeight=100 etalon …"), "{by_root}");
+        let by_user = way_to(&["io"], true, Master::SystemdForUser);
+        assert!(by_user.ends_with("systemd-run --user --scope -p IOWeight=100 etalon …"), "{by_user}");
+        assert!(way_to(&["io"], false, Master::SystemdForUser).contains("`Delegate=cpu io memory pids`"));
     }
 
     #[test]
-    fn of_many_refusals_the_one_that_helps_is_told() {
-        let told = |open: &[bool]| {
-            let refusal = |(at, &is_open): (usize, &bool)| Refusal { reason: at.to_string(), is_open };
-            to_tell(open.iter().enumerate().map(refusal).collect())
-        };
-        assert_eq!(told(&[true, true, true]), "2", "root: all are open");
-        assert_eq!(told(&[true, true, true, false, false]), "2", "a user: what user@.service was given");
-        assert_eq!(told(&[false, false, false]), "1", "nothing is open: where the group would lie");
-        assert_eq!(told(&[true, false, false]), "1", "not étalon's own");
-        assert_eq!(told(&[true]), "0", "a container sees no other");
+    fn of_many_refusals_the_one_that_helps_is_reported() {
+        fn reported(open: &[bool]) -> String {
+            let refusals = open.iter().enumerate();
+            to_report(refusals.map(|(at, &is_open)| Refusal { reason: at.to_string(), is_open }).collect())
+        }
+        assert_eq!(reported(&[true, true, true]), "2", "root: all are open");
+        assert_eq!(reported(&[true, true, true, false, false]), "2", "a user: what user@.service was given");
+        assert_eq!(reported(&[false, false, false]), "1", "nothing is open: where the group would lie");
+        assert_eq!(reported(&[true, false, false]), "1", "not étalon's own");
+        assert_eq!(reported(&[true]), "0", "a container sees no other");
     }
 }
 
@@ -561,22 +573,22 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_process_is_held_to_its_share_and_let_go() {
+    fn a_busy_process_is_limited_to_its_share_and_released() {
         let _turn = alone();
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
-        let limit = Limit::hold(Held::Tree(busy.id()), &Bounds::of_cores(0.1));
-        let used = || super::super::tree_cpu(busy.id()).unwrap();
-        let held = limit.map(|limit| {
-            let (before, started) = (used(), Instant::now());
+        let limit = Limit::apply(LimitTarget::Tree(busy.id()), &Bounds::of_cores(0.1));
+        let measured = limit.map(|limit| {
+            let (before, started) = (super::super::tree_cpu(busy.id()).unwrap(), Instant::now());
             std::thread::sleep(Duration::from_millis(1_500));
-            let share = (used() - before).as_secs_f64() / started.elapsed().as_secs_f64();
+            let share =
+                (super::super::tree_cpu(busy.id()).unwrap() - before).as_secs_f64() / started.elapsed().as_secs_f64();
             let group = limit.groups[0].path.clone();
             limit.release().unwrap();
             (share, group)
         });
         busy.kill().unwrap();
         busy.wait().unwrap();
-        match held {
+        match measured {
             Ok((share, group)) => {
                 assert!(share < 0.2, "{share} of a core");
                 assert!(!group.exists());
@@ -592,7 +604,7 @@ mod tests {
         let mut shell = Command::new("sh");
         shell.args(["-c", "read go; exec dd if=/dev/zero of=\"$0\" bs=64k count=64 conv=fsync 2>/dev/null"]);
         let mut shell = shell.arg(folder.join("written")).stdin(Stdio::piped()).spawn().unwrap();
-        let limit = Limit::hold(Held::Tree(shell.id()), &Bounds { cores: None, io: Some(bound) });
+        let limit = Limit::apply(LimitTarget::Tree(shell.id()), &Bounds { cores: None, io: Some(bound) });
         let started = Instant::now();
         drop(shell.stdin.take());
         assert!(shell.wait().unwrap().success());
@@ -611,20 +623,20 @@ mod tests {
     #[test]
     fn something_stays_where_etalon_was() {
         let _turn = alone();
-        let own = std::process::id();
-        let limit = match Limit::hold(Held::Tree(own), &Bounds::of_cores(4.0)) {
+        let etalon = std::process::id();
+        let limit = match Limit::apply(LimitTarget::Tree(etalon), &Bounds::of_cores(4.0)) {
             Ok(limit) => limit,
             Err(reason) => return println!("skipped: {reason}"),
         };
         let group = limit.groups[0].clone();
-        assert!(is_member(&group.path, own));
+        assert!(is_member(&group.path, etalon));
         match &limit.keeper {
             None => println!("skipped: version 1 takes no group away"),
             Some(keeper) => assert!(is_member(&group.home, keeper.0.id()) && !is_member(&group.path, keeper.0.id())),
         }
         let keeper = limit.keeper.as_ref().map(|keeper| keeper.0.id());
         limit.release().unwrap();
-        assert!(is_member(&group.home, own) && !group.path.exists());
+        assert!(is_member(&group.home, etalon) && !group.path.exists());
         assert!(keeper.is_none_or(|keeper| start_mark(keeper).is_err()), "it has ended");
     }
 
@@ -633,17 +645,17 @@ mod tests {
         let _turn = alone();
         let mut idle = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let io = IoBound { bytes_s: 1 << 20, folders: vec![std::env::current_dir().unwrap()] };
-        let held = Limit::hold(Held::Tree(idle.id()), &Bounds::of_cores(0.25)).and_then(|server| {
+        let limits = Limit::apply(LimitTarget::Tree(idle.id()), &Bounds::of_cores(0.25)).and_then(|server| {
             let home = server.groups[0].path.clone();
-            let sender = Limit::hold(Held::Tree(idle.id()), &Bounds { cores: None, io: Some(io) })?;
-            let quota = cgroup::of(&idle.id().to_string(), "cpu").unwrap().cpu_quota_cores();
+            let sender = Limit::apply(LimitTarget::Tree(idle.id()), &Bounds { cores: None, io: Some(io) })?;
+            let quota = cgroup::controller_of(&idle.id().to_string(), "cpu").unwrap().cpu_quota_cores();
             sender.release()?;
             let back = is_member(&home, idle.id());
             server.release().map(|()| (quota, back))
         });
         idle.kill().unwrap();
         idle.wait().unwrap();
-        match held {
+        match limits {
             Ok((quota, back)) => assert_eq!((quota, back), (Some(0.25), true)),
             Err(reason) => println!("skipped: {reason}"),
         }
@@ -658,7 +670,7 @@ mod tests {
             Err(reason) => println!("skipped: {reason}"),
         }
         let in_memory = IoBound { bytes_s: 1, folders: vec![PathBuf::from("/proc/self")] };
-        let refused = Limit::hold(Held::Own, &Bounds { cores: None, io: Some(in_memory) }).unwrap_err();
+        let refused = Limit::apply(LimitTarget::Own, &Bounds { cores: None, io: Some(in_memory) }).unwrap_err();
         assert!(refused.to_string().contains("device"), "{refused}");
     }
 }

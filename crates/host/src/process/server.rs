@@ -12,7 +12,7 @@ use super::{os, tree};
 use crate::error::HostError;
 use crate::scratch::Scratch;
 
-/// In a scratch folder: its servers, one per line as pid and start mark.
+/// File in a scratch folder that lists its servers, one per line as pid and start mark.
 pub(crate) const SERVER_PIDS: &str = "server.pid";
 /// Grace period of a dropped server before it is killed.
 const DROP_PATIENCE: Duration = Duration::from_secs(3);
@@ -36,7 +36,7 @@ pub enum StopSignal {
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself or by the signal, in time.
+    /// It ended by itself or by the signal, in time.
     AsAsked(ExitStatus),
     /// Killed with its children after the grace period.
     Killed(ExitStatus),
@@ -56,7 +56,7 @@ pub struct ServerSpec {
     pub log: PathBuf,
     /// Needs root; `None`: étalon's own user.
     pub run_as: Option<User>,
-    /// Where its pid is noted, to be found if étalon is killed.
+    /// The folder in which its pid is noted, to be found if étalon is killed.
     pub scratch: Option<PathBuf>,
     /// Sent when étalon ends without stopping it (Linux), and first on drop.
     pub end_signal: StopSignal,
@@ -89,7 +89,7 @@ impl ServerSpec {
         self
     }
 
-    /// For instance `PGOPTIONS`, which would change what is measured.
+    /// Leaves out a variable, for instance `PGOPTIONS`, which would change what is measured.
     #[must_use]
     pub fn without_env(mut self, name: impl Into<OsString>) -> ServerSpec {
         self.without_env.push(name.into());
@@ -139,8 +139,7 @@ impl ServerProcess {
     pub fn spawn(spec: ServerSpec) -> Result<ServerProcess, HostError> {
         let log = OpenOptions::new().create(true).append(true).open(&spec.log);
         let log = log.map_err(HostError::at("open the server's log", &spec.log))?;
-        let failed = |cause| HostError::Start { program: spec.program.clone(), cause };
-        let child = os::spawn(&spec, log).map_err(failed)?;
+        let child = os::spawn(&spec, log).map_err(|cause| HostError::Start { program: spec.program.clone(), cause })?;
         let server = ServerProcess { child, spec };
         // On failure dropping `server` ends it.
         server.note_pid()?;
@@ -161,12 +160,12 @@ impl ServerProcess {
         self.child.try_wait().map_err(|cause| HostError::Process { tried: "look at", pid, reason: cause.to_string() })
     }
 
-    /// With its children.
+    /// CPU time with its children.
     pub fn cpu(&self) -> Result<Duration, String> {
         tree::tree_cpu(self.pid())
     }
 
-    /// With its children.
+    /// Input and output with its children.
     pub fn io(&self) -> Result<crate::disk::ProcIo, String> {
         tree::tree_io(self.pid())
     }
@@ -177,9 +176,9 @@ impl ServerProcess {
         if self.has_ended()?.is_none() { super::send(self.pid(), signal) } else { Ok(()) }
     }
 
-    /// Asks it to end and waits; after `patience` it is killed with its children.
-    pub fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<Ended, HostError> {
-        let deadline = Instant::now() + patience;
+    /// Asks it to end and waits; after `timeout` it is killed with its children.
+    pub fn stop(&mut self, signal: StopSignal, timeout: Duration) -> Result<Ended, HostError> {
+        let deadline = Instant::now() + timeout;
         // A signal that cannot be sent (Windows without a console) leaves only the kill.
         if signal != StopSignal::Kill && self.signal(signal).is_ok() {
             loop {
@@ -196,7 +195,7 @@ impl ServerProcess {
         Ok(if signal == StopSignal::Kill { Ended::AsAsked(status) } else { Ended::Killed(status) })
     }
 
-    /// For an error message; empty if there is none.
+    /// The log's last lines for an error message; empty if there is none.
     pub fn log_tail(&self, lines: usize) -> String {
         tail(&self.spec.log, lines).unwrap_or_default()
     }

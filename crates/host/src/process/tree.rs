@@ -27,10 +27,10 @@ pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
 /// # Errors
 /// There is no such process, its counters may not be read, or the operating system has none.
 pub fn tree_io(pid: u32) -> Result<ProcIo, String> {
-    let mut sum = ProcIo::of(pid)?;
+    let mut sum = ProcIo::for_process(pid)?;
     for child in tree_pids(pid)?.into_iter().filter(|&child| child != pid) {
         // One that has ended since is counted in its parent's.
-        match ProcIo::of(child) {
+        match ProcIo::for_process(child) {
             Ok(io) => sum = sum.plus(&io),
             Err(reason) if start_mark(child).is_ok() => return Err(reason),
             Err(_) => {}
@@ -91,13 +91,16 @@ mod tests {
 
     #[test]
     fn this_process_is_alive_and_used_cpu() {
-        let own = std::process::id();
-        assert!(is_alive(own, start_mark(own).unwrap()));
-        assert!(!is_alive(own, start_mark(own).unwrap() + 1));
-        assert!(tree_pids(own).unwrap().contains(&own));
-        assert!(tree_cpu(own).unwrap() >= crate::cpu::process_cpu().unwrap().saturating_sub(Duration::from_secs(1)));
+        let etalon = std::process::id();
+        assert!(is_alive(etalon, start_mark(etalon).unwrap()));
+        assert!(!is_alive(etalon, start_mark(etalon).unwrap() + 1));
+        assert!(tree_pids(etalon).unwrap().contains(&etalon));
+        assert!(tree_cpu(etalon).unwrap() >= crate::cpu::process_cpu().unwrap().saturating_sub(Duration::from_secs(1)));
         if cfg!(target_os = "linux") {
-            assert!(tree_io(own).unwrap().read_calls >= ProcIo::of(own).unwrap().read_calls.saturating_sub(1_000));
+            assert!(
+                tree_io(etalon).unwrap().read_calls
+                    >= ProcIo::for_process(etalon).unwrap().read_calls.saturating_sub(1_000)
+            );
         }
         assert!(tree_io(u32::MAX - 7).is_err());
         assert!(tree_cpu(u32::MAX - 7).is_err());

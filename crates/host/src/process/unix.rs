@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::server::{ServerSpec, StopSignal};
 
-/// On Linux each server is tied to étalon by itself; see `linux::spawn`.
+/// Does nothing: on Linux each server is tied to étalon by itself; see `linux::spawn`.
 pub(super) fn bind_children() -> io::Result<()> {
     Ok(())
 }
@@ -40,7 +40,7 @@ pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
     command.spawn()
 }
 
-/// In a process group of its own, so that Ctrl-C reaches étalon alone.
+/// Puts a command in a process group of its own, so that Ctrl-C reaches étalon alone.
 pub(super) fn apart_from_terminal(command: &mut Command) {
     command.process_group(0);
 }
@@ -48,9 +48,9 @@ pub(super) fn apart_from_terminal(command: &mut Command) {
 /// A shell makes background jobs ignore SIGINT and SIGQUIT, and children inherit that: a server would not hear that it
 /// is to stop.
 fn hear_again() -> io::Result<()> {
-    for heard in [signal::Signal::SIGINT, signal::Signal::SIGQUIT] {
+    for default_again in [signal::Signal::SIGINT, signal::Signal::SIGQUIT] {
         // SAFETY: the default action is no handler that could run at a bad moment.
-        unsafe { signal::signal(heard, SigHandler::SigDfl) }?;
+        unsafe { signal::signal(default_again, SigHandler::SigDfl) }?;
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ mod linux {
 
     use super::{StopSignal, raw};
 
-    /// Where to send the child.
+    /// A command, and where to send the child.
     type Job = (Command, mpsc::Sender<io::Result<Child>>);
 
     /// Starts all servers. The parent-death signal is sent when the forking *thread* ends, so a worker's end would
@@ -121,20 +121,20 @@ mod linux {
         unsafe { command.pre_exec(tie) };
         let (reply, child) = mpsc::channel();
         let spawner = SPAWNER.get_or_init(start).as_ref().map_err(|reason| io::Error::other(reason.as_str()))?;
-        let gone = |_| io::Error::other("the thread that starts servers has ended");
-        spawner.send((command, reply)).map_err(|_| gone(mpsc::RecvError))?;
-        child.recv().map_err(gone)?
+        let gone = "the thread that starts servers has ended";
+        spawner.send((command, reply)).map_err(|_| io::Error::other(gone))?;
+        child.recv().map_err(|_| io::Error::other(gone))?
     }
 
     fn start() -> Result<mpsc::Sender<Job>, String> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        let run = move || {
+        let thread = std::thread::Builder::new().name("etalon-spawn".to_owned());
+        let thread = thread.spawn(move || {
             for (mut command, reply) in queue {
                 // The asker may be gone.
                 let _ = reply.send(command.spawn());
             }
-        };
-        let thread = std::thread::Builder::new().name("etalon-spawn".to_owned()).spawn(run);
+        });
         thread.map(|_| jobs).map_err(|cause| format!("cannot start the thread that starts servers: {cause}"))
     }
 }

@@ -21,12 +21,14 @@ pub fn is_root() -> bool {
 /// Finds a user by name, in whatever directory the machine keeps its users.
 #[cfg(unix)]
 pub fn user_by_name(name: &str) -> Result<User, HostError> {
-    let failed = |reason: String| HostError::unavailable(format!("look up the user {name}"), reason);
-    match nix::unistd::User::from_name(name) {
-        Ok(Some(user)) => Ok(User { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw(), home: user.dir }),
-        Ok(None) => Err(failed("this machine has no such user".to_owned())),
-        Err(cause) => Err(failed(cause.to_string())),
-    }
+    let reason = match nix::unistd::User::from_name(name) {
+        Ok(Some(user)) => {
+            return Ok(User { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw(), home: user.dir });
+        }
+        Ok(None) => "this machine has no such user".to_owned(),
+        Err(cause) => cause.to_string(),
+    };
+    Err(HostError::unavailable(format!("look up the user {name}"), reason))
 }
 
 /// Gives it to the user and his group. A symbolic link itself is given.
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_found_and_nobody_invented() {
+    fn root_is_found_and_no_user_invented() {
         let root = user_by_name("root").unwrap();
         assert_eq!((root.uid, root.gid), (0, 0));
         let error = user_by_name("no-such-user-here").unwrap_err().to_string();

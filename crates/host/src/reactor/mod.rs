@@ -1,7 +1,7 @@
 //! Many sockets on one thread: io_uring where available, else a poller.
 //!
 //! A load generator's time goes into the kernel, so a ring enters it once per batch for all sends and receives. A
-//! poller (epoll; kqueue or IOCP by the crate `polling`) needs a call for each. [`Reactor::kind`] tells which one
+//! poller (epoll; kqueue or IOCP by the crate `polling`) needs a call for each. [`Reactor::kind`] says which one
 //! runs, since it changes results.
 //!
 //! A reactor belongs to the thread that made it. Once warm it does not allocate.
@@ -46,9 +46,9 @@ impl Token {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// In [`Reactor::received`].
+    /// Bytes have arrived, in [`Reactor::received`].
     Data,
-    /// By the peer; nothing more comes.
+    /// The peer has closed the connection; nothing more comes.
     Closed,
     /// The operating system's error number, for [`io::Error::from_raw_os_error`]; nothing more comes.
     Error(i32),
@@ -162,7 +162,7 @@ impl Reactor {
     }
 
     /// Queues bytes, sent by the next [`Reactor::flush`] or [`Reactor::wait`] as fast as the peer takes them. Bytes
-    /// for an ended connection are dropped; an event tells its end.
+    /// for an ended connection are dropped; an event reports its end.
     #[inline]
     pub fn send(&mut self, token: Token, bytes: &[u8]) {
         match &mut self.inner {
@@ -212,7 +212,7 @@ impl Reactor {
         }
     }
 
-    /// At once: queued bytes are not sent, and no more events come.
+    /// Closes a connection at once: queued bytes are not sent, and no more events come.
     pub fn close(&mut self, token: Token) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ use super::readiness::{Interest, Readiness};
 use super::{Event, EventKind, Socket, Token, full};
 use crate::clock;
 
-/// Of the readiness queue.
+/// Name of the readiness queue.
 pub(super) const NAME: &str = Readiness::NAME;
 
 /// Initial receive buffer; it grows while a message fills it.
@@ -122,7 +122,7 @@ impl Poller {
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
                     return self.watch(slot, Watch::ReadingAndWriting);
                 }
-                // The server's last words are still to be read; the end is told then.
+                // The server's last words are still to be read; the end is reported then.
                 Err(_) => break,
             }
         }
@@ -167,7 +167,7 @@ impl Poller {
             if interest.writable {
                 self.write(slot)?;
             }
-            // Otherwise a receive would take what is told to nobody.
+            // Otherwise a receive would take what is reported to no one.
             if interest.readable
                 && let Some(kind) = self.read(slot)
             {
@@ -188,7 +188,7 @@ impl Poller {
         }
     }
 
-    /// One receive; the next wait tells the rest.
+    /// One receive; the next wait reports the rest.
     fn read(&mut self, slot: u32) -> Option<EventKind> {
         let connection = self.connections[slot as usize].as_mut()?;
         if connection.watch == Watch::Nothing {
@@ -211,7 +211,7 @@ impl Poller {
         connection.watch = Watch::Nothing;
         connection.queued.clear();
         connection.sent = 0;
-        // Level-triggered, the end would be told again and again.
+        // Level-triggered, the end would be reported again and again.
         let _ = self.system.delete(&connection.socket);
         Some(kind)
     }

@@ -55,7 +55,7 @@ mod linux {
             false
         }
 
-        /// For `events` in one wait.
+        /// Makes a queue for `events` in one wait.
         pub(in super::super) fn new(events: usize) -> io::Result<Readiness> {
             let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
             Ok(Readiness { epoll, ready: Vec::with_capacity(events.max(1)), finest: Finest::Nanoseconds })

@@ -23,11 +23,11 @@ pub enum Socket {
 /// When a silent TCP connection is given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vigilance {
-    /// For unacknowledged data (Linux).
+    /// Longest time for unacknowledged data (Linux).
     pub user_timeout: Option<Duration>,
     /// Silence before probing; `None` never.
     pub keepalive_idle: Option<Duration>,
-    /// Between probes.
+    /// Time between probes.
     pub keepalive_interval: Option<Duration>,
     /// Unanswered probes before giving up.
     pub keepalive_retries: Option<u32>,
@@ -124,7 +124,7 @@ impl Socket {
         }
     }
 
-    /// For blocking reads and writes; `None` lifts the limit.
+    /// Limits blocking reads and writes; `None` lifts the limit.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),

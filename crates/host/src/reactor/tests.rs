@@ -21,7 +21,7 @@ fn choices() -> Vec<Choice> {
     }
 }
 
-/// Until the stream ends.
+/// Echoes what comes until the stream ends.
 fn echo(mut stream: impl Read + Write) {
     let mut buffer = vec![0; 50_000];
     while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
@@ -118,7 +118,7 @@ fn bytes_that_are_left_are_kept_in_order() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_holds_up_nobody_else() {
+fn a_peer_that_does_not_read_delays_no_other() {
     for choice in choices() {
         let (here, mut there) = UnixStream::pair().unwrap();
         let mut reactor = Reactor::new(choice, 2).unwrap();
@@ -144,7 +144,7 @@ fn a_peer_that_does_not_read_holds_up_nobody_else() {
 }
 
 #[test]
-fn an_end_in_mid_response_is_told_once_behind_the_data() {
+fn an_end_in_mid_response_is_reported_once_after_the_data() {
     for choice in choices() {
         for half in [Shutdown::Write, Shutdown::Both] {
             let (here, mut there) = tcp_pair();
@@ -216,13 +216,9 @@ fn entries_into_the_kernel_are_counted() {
     for choice in choices() {
         let mut reactor = Reactor::new(choice, 2).unwrap();
         let token = reactor.register(unix_echo()).unwrap();
-        let turn = |reactor: &mut Reactor| {
-            reactor.send(token, b"x");
-            receive(reactor, token, 1);
-        };
-        turn(&mut reactor);
+        turn(&mut reactor, token);
         let before = reactor.kernel_entries().unwrap();
-        (0..100).for_each(|_| turn(&mut reactor));
+        (0..100).for_each(|_| turn(&mut reactor, token));
         let entries = reactor.kernel_entries().unwrap() - before;
         match choice {
             // The answer may come during the submission, or after it with one more wait.
@@ -235,6 +231,11 @@ fn entries_into_the_kernel_are_counted() {
             reactor.wait(now_ns() + MS, &mut Vec::new()).unwrap();
         }
     }
+}
+
+fn turn(reactor: &mut Reactor, token: Token) {
+    reactor.send(token, b"x");
+    receive(reactor, token, 1);
 }
 
 #[test]
@@ -282,7 +283,7 @@ fn the_end_of_a_reactor_closes_its_sockets_at_once() {
 #[test]
 fn thousands_of_connections() {
     let limit = crate::limits::raise_open_files().unwrap().soft.unwrap_or(20_000);
-    // Both ends are in this process, beside other tests.
+    // Both ends are in this process, next to other tests.
     let count = (limit.saturating_sub(500) / 2 - 100).min(4_000) as usize;
     for choice in choices() {
         let path = std::env::temp_dir().join(format!("etalon-reactor-{}-{choice:?}", std::process::id()));
@@ -371,19 +372,16 @@ fn more_answers_than_buffers_all_arrive() {
 #[test]
 fn a_connection_that_is_not_taken_is_left_at_an_interrupt() {
     let began = Instant::now();
-    let no_more = || began.elapsed() < Duration::from_millis(300);
     // A queue of one is full with two.
     let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
     listener.listen(0).unwrap();
     let port = listener.local_addr().unwrap().as_socket().unwrap().port();
-    let connect = || {
-        let timeout = Duration::from_secs(8);
-        Socket::connect_tcp("127.0.0.1", port, timeout, Vigilance::default(), &no_more)
-    };
     let mut taken = Vec::new();
     let left = loop {
-        match connect() {
+        let timeout = Duration::from_secs(8);
+        let goes_on = &|| began.elapsed() < Duration::from_millis(300);
+        match Socket::connect_tcp("127.0.0.1", port, timeout, Vigilance::default(), goes_on) {
             Ok(socket) => taken.push(socket),
             Err(cause) => break cause,
         }

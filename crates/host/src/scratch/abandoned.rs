@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{ELSEWHERE, FILES, GROUPS, OWNER, Owner, PREFIX, Scratch, remove_folder};
-use crate::claim::{Claim, ClaimError};
+use crate::claim::{ClaimError, FileClaim};
 use crate::clock;
 use crate::error::HostError;
 use crate::process::{self, Group, SERVER_PIDS, StopSignal};
@@ -13,9 +13,9 @@ use crate::target;
 use crate::volume;
 
 /// Grace period of a server left behind.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// After this a folder without an owner is abandoned.
+/// Age after which a folder without an owner is abandoned.
 const BIRTH: Duration = Duration::from_secs(60);
 
 /// A scratch folder whose étalon no longer runs.
@@ -35,7 +35,7 @@ pub struct Abandoned {
     pub groups: Vec<PathBuf>,
 }
 
-/// In the usual places, and where those that are there say.
+/// Looks in the usual places, and where those that are there say.
 pub fn find_abandoned() -> Vec<Abandoned> {
     let usual: Vec<Abandoned> = Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect();
     let mut places: Vec<PathBuf> = usual.iter().flat_map(places_of).collect();
@@ -47,7 +47,7 @@ pub fn find_abandoned() -> Vec<Abandoned> {
     elsewhere.chain(reachable.cloned()).collect()
 }
 
-/// Where its étalon has folders, too.
+/// Other places in which its étalon has folders.
 fn places_of(found: &Abandoned) -> Vec<PathBuf> {
     text::read(found.path.join(ELSEWHERE)).unwrap_or_default().lines().map(PathBuf::from).collect()
 }
@@ -85,7 +85,7 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
     }
     for file in &now.files {
         // Taking a dead étalon's lock removes it with the claim; a living one uses the file again.
-        let claim = Claim::take(file);
+        let claim = FileClaim::take(file);
         if !matches!(claim, Err(ClaimError::Taken(_))) {
             target::remove(file)?;
         }
@@ -140,11 +140,11 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 /// Noted in the folder and existing; the last made first.
 fn groups_of(folder: &Path) -> Vec<Group> {
     let noted = text::read(folder.join(GROUPS)).unwrap_or_default();
-    let group = |line: &str| {
+    let groups = noted.lines().rev().filter_map(|line| {
         let (path, home) = line.split_once('\t')?;
         Some(Group { path: path.into(), home: home.into() }).filter(Group::is_there)
-    };
-    noted.lines().rev().filter_map(group).collect()
+    });
+    groups.collect()
 }
 
 /// Whether the étalon that made a folder is gone, as far as this process can know. Other hosts are unknown; the same
@@ -164,8 +164,8 @@ fn is_gone(owner: &Owner) -> bool {
 #[cfg(unix)]
 fn is_own_folder(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let own = rustix::process::geteuid().as_raw();
-    std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == own)
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir() && data.uid() == user)
 }
 
 #[cfg(not(unix))]
@@ -195,21 +195,21 @@ fn points_into(pid: u32, folder: &Path) -> bool {
     if os::working_folder(pid).is_some_and(|place| place.starts_with(folder)) {
         return true;
     }
-    let names = |argument: &String| {
+    let Some(words) = os::command_line(pid) else { return false };
+    words.iter().any(|argument| {
         // `/folder`, `/folder/data`, `--datadir=/folder/data`.
         let value = argument.split_once('=').map_or("", |(_, value)| value);
         Path::new(argument).starts_with(folder) || Path::new(value).starts_with(folder)
-    };
-    os::command_line(pid).is_some_and(|words| words.iter().any(names))
+    })
 }
 
 fn stop(server: Server) -> Result<(), HostError> {
-    for (signal, patience) in [(StopSignal::Immediate, PATIENCE), (StopSignal::Kill, PATIENCE)] {
+    for (signal, timeout) in [(StopSignal::Immediate, TIMEOUT), (StopSignal::Kill, TIMEOUT)] {
         if let Err(error) = process::send(server.pid, signal) {
             // It may have ended meanwhile.
             return if process::is_alive(server.pid, server.start_mark) { Err(error) } else { Ok(()) };
         }
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         while process::is_alive(server.pid, server.start_mark) {
             if Instant::now() >= deadline {
                 break;

@@ -18,25 +18,26 @@ use crate::volume;
 
 /// Prefix of scratch folders' names.
 pub(crate) const PREFIX: &str = "etalon-";
-/// In a scratch folder: its owner.
+/// File in a scratch folder that names its owner.
 pub(crate) const OWNER: &str = "owner";
 
-/// In a scratch folder: another place where its étalon has one.
+/// File in a scratch folder that names another place where its étalon has one.
 const ELSEWHERE: &str = "elsewhere";
-/// In a scratch folder: files elsewhere that go with it.
+/// File in a scratch folder that lists files elsewhere that go with it.
 pub(crate) const FILES: &str = "files";
-/// In a scratch folder: control groups that go with it, each with a tab and the group that its processes came from.
+/// File in a scratch folder that lists control groups that go with it, each with a tab and the group that its processes
+/// came from.
 pub(crate) const GROUPS: &str = "groups";
 
-/// Time to retry removing a folder in which somebody still writes.
-const REMOVE_PATIENCE: Duration = Duration::from_secs(2);
+/// Time to retry removing a folder in which another process still writes.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(2);
 const REMOVE_POLL: Duration = Duration::from_millis(10);
 
 /// Dropping it removes all in it: end its servers first.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
-    /// Of one elsewhere: an empty one in the usual place, by which [`find_abandoned`] finds it.
+    /// The empty folder in the usual place by which [`find_abandoned`] finds one elsewhere.
     anchor: Option<Box<Scratch>>,
 }
 
@@ -55,21 +56,21 @@ pub(crate) struct Owner {
 impl Scratch {
     /// Makes a private folder `etalon-<kind>-<pid>-<random>` in `base`, which is made if missing; by default in the
     /// first writable of [`Scratch::bases`] that is not in memory, since data in memory would measure no disk. If all
-    /// are in memory, so is this one; `disk::is_memory_backed` tells.
+    /// are in memory, so is this one; `disk::is_memory_backed` says.
     pub fn new(kind: &str, base: Option<&Path>) -> Result<Scratch, HostError> {
         if let Some(base) = base {
             std::fs::create_dir_all(base).map_err(HostError::at("create the folder", base))?;
             let place = dunce::canonicalize(base).map_err(HostError::at("find", base))?;
             let is_usual =
                 Scratch::bases().iter().any(|usual| dunce::canonicalize(usual).is_ok_and(|usual| usual == place));
-            // Before the folder, lest a kill leave one that nobody finds.
+            // Before the folder, lest a kill leave one that no one finds.
             let anchor = if is_usual { None } else { Scratch::anchor(&place) };
             let mut scratch = Scratch::make(kind, base)?;
             scratch.anchor = anchor.map(Box::new);
             return Ok(scratch);
         }
-        let is_in_memory = |base: &PathBuf| disk::is_memory_backed(base).unwrap_or(false);
-        let (memory, real): (Vec<PathBuf>, Vec<PathBuf>) = Scratch::bases().into_iter().partition(is_in_memory);
+        let (memory, real): (Vec<PathBuf>, Vec<PathBuf>) =
+            Scratch::bases().into_iter().partition(|base| disk::is_memory_backed(base).unwrap_or(false));
         let mut failed = None;
         for base in real.iter().chain(&memory) {
             match Scratch::make(kind, base) {
@@ -82,7 +83,8 @@ impl Scratch {
         }))
     }
 
-    /// None where the usual place is full or cannot be written: then a killed étalon's folder is found by nobody but its user.
+    /// Makes the anchor. None where the usual place is full or cannot be written: then only its user finds a killed
+    /// étalon's folder.
     fn anchor(place: &Path) -> Option<Scratch> {
         let anchor = Scratch::new("elsewhere", None).ok()?;
         anchor.note(ELSEWHERE, &place.display().to_string()).ok()?;
@@ -129,7 +131,7 @@ impl Scratch {
         self.note(GROUPS, &format!("{}\t{}", group.path.display(), group.home.display()))
     }
 
-    /// To one of the folder's own files.
+    /// Adds a line to one of the folder's own files.
     fn note(&self, file: &str, line: &str) -> Result<(), HostError> {
         let note = self.path.join(file);
         let mut noted = std::fs::read_to_string(&note).unwrap_or_default();
@@ -214,7 +216,7 @@ fn remove_folder(path: &Path) -> Result<(), HostError> {
     loop {
         match remove_all_of(path) {
             // Children of a killed server may still write.
-            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && started.elapsed() < REMOVE_PATIENCE => {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && started.elapsed() < REMOVE_TIMEOUT => {
                 std::thread::sleep(REMOVE_POLL);
             }
             done => return done.map_err(HostError::at("remove the folder", path)),
@@ -229,9 +231,10 @@ fn remove_all_of(folder: &Path) -> std::io::Result<()> {
         if entry.file_name() == OWNER {
             continue;
         }
-        match entry.file_type()?.is_dir() {
-            true => std::fs::remove_dir_all(entry.path())?,
-            false => std::fs::remove_file(entry.path())?,
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
         }
     }
     match std::fs::remove_file(folder.join(OWNER)) {
@@ -257,7 +260,7 @@ pub(crate) fn random_name() -> String {
     format!("{:08x}", random_number() as u32)
 }
 
-/// A number that nobody foresees.
+/// A number that no one can predict.
 pub(crate) fn random_number() -> u64 {
     // Each `RandomState` has its own keys, seeded by the operating system.
     std::hash::RandomState::new().build_hasher().finish()

@@ -37,12 +37,12 @@ impl FileIo {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// In the order of [`FileKind::ALL`].
+    /// Traffic of each kind of file, in the order of [`FileKind::ALL`].
     pub files: [FileIo; 4],
 }
 
 impl Traffic {
-    pub fn of(&self, kind: FileKind) -> FileIo {
+    pub fn for_kind(&self, kind: FileKind) -> FileIo {
         self.files[kind as usize]
     }
 
@@ -72,8 +72,9 @@ impl Calls {
     }
 
     fn read(&self) -> (u64, u64, u64) {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        (of(&self.count), of(&self.bytes), in_ns(of(&self.ticks)))
+        let [count, bytes, ticks] =
+            [&self.count, &self.bytes, &self.ticks].map(|counter| counter.load(Ordering::Relaxed));
+        (count, bytes, in_ns(ticks))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::error::HostError;
 pub enum FileKind {
     Database,
     Wal,
-    /// With the super-journal of a transaction over several databases.
+    /// The rollback journal, and the super-journal of a transaction over several databases.
     Journal,
     /// Sorters, statement journals and temporary tables. They have no name, so they are counted for the whole process.
     Temporary,

@@ -30,11 +30,11 @@ impl Owner {
     }
 }
 
-/// As SQLite allocates it: this, then the system VFS's file.
+/// A file as SQLite allocates it: this, then the system VFS's file.
 #[repr(C, align(8))]
 struct CountedFile {
     base: sqlite3_file,
-    /// From `Box::into_raw`; taken back by `close`.
+    /// The owner from `Box::into_raw`; taken back by `close`.
     owner: *mut Owner,
 }
 
@@ -91,7 +91,7 @@ unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
     unsafe { &*(*inner(file)).pMethods }
 }
 
-/// By the name and flags with which SQLite opens the file.
+/// The owner by the name and flags with which SQLite opens the file.
 unsafe fn owner(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
     let kind = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
         FileKind::Database
@@ -240,7 +240,7 @@ macro_rules! vfs_method {
     };
 }
 
-/// What a loaded library returns for a name.
+/// The function that a loaded library returns for a name.
 type Symbol = Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char)>;
 
 vfs_method!(delete, xDelete, (name: *const c_char, sync_folder: c_int));

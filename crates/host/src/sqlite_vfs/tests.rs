@@ -26,13 +26,13 @@ fn a_commit_to_the_log_is_counted_to_the_byte() {
     connection.execute_batch("INSERT INTO t (b) VALUES (zeroblob(100))").unwrap();
     let io = traffic(&path).unwrap().since(&before);
     // https://www.sqlite.org/fileformat.html#the_write_ahead_log: a header of 32 bytes, and 24 for each page.
-    let wal = io.of(FileKind::Wal);
+    let wal = io.for_kind(FileKind::Wal);
     assert_eq!(wal.write_bytes, 32 + 24 + 4096, "{wal:?}");
     assert!(wal.syncs >= 1 && wal.sync_ns > 0 && wal.write_ns > 0, "{wal:?}");
-    assert_eq!(io.of(FileKind::Database).writes, 0, "{io:?}");
+    assert_eq!(io.for_kind(FileKind::Database).writes, 0, "{io:?}");
     assert_eq!(std::fs::metadata(folder.path().join("counted.db-wal")).unwrap().len(), wal.write_bytes);
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-    let main = traffic(&path).unwrap().since(&before).of(FileKind::Database);
+    let main = traffic(&path).unwrap().since(&before).for_kind(FileKind::Database);
     assert_eq!((main.writes, main.write_bytes), (1, 4096), "{main:?}");
 }
 
@@ -48,19 +48,19 @@ fn a_rollback_journal_and_sorters_are_kinds_of_their_own() {
         )
         .unwrap();
     let io = traffic(&path).unwrap().since(&before);
-    assert!(io.of(FileKind::Journal).writes > 0 && io.of(FileKind::Journal).syncs > 0, "{io:?}");
-    assert!(io.of(FileKind::Database).write_bytes >= 20_000 * 200, "{io:?}");
-    assert_eq!(io.of(FileKind::Wal), FileIo::default());
+    assert!(io.for_kind(FileKind::Journal).writes > 0 && io.for_kind(FileKind::Journal).syncs > 0, "{io:?}");
+    assert!(io.for_kind(FileKind::Database).write_bytes >= 20_000 * 200, "{io:?}");
+    assert_eq!(io.for_kind(FileKind::Wal), FileIo::default());
     connection.execute_batch("PRAGMA cache_size = 10; PRAGMA temp_store = FILE").unwrap();
     let before = traffic(&path).unwrap();
     let mut sorted = connection.prepare("SELECT a FROM t ORDER BY b").unwrap();
     assert_eq!(sorted.query_map([], |row| row.get::<_, i64>(0)).unwrap().count(), 20_000);
     let io = traffic(&path).unwrap().since(&before);
-    assert!(io.of(FileKind::Temporary).writes > 0 && io.of(FileKind::Database).reads > 0, "{io:?}");
+    assert!(io.for_kind(FileKind::Temporary).writes > 0 && io.for_kind(FileKind::Database).reads > 0, "{io:?}");
 }
 
 #[test]
-fn a_memory_map_is_told_as_fetches() {
+fn a_memory_map_is_counted_as_fetches() {
     let folder = tempfile::tempdir().unwrap();
     let (path, connection) = set_up(folder.path(), "delete");
     connection
@@ -75,21 +75,22 @@ fn a_memory_map_is_told_as_fetches() {
     let before = traffic(&path).unwrap();
     let sum: i64 = connection.query_row("SELECT sum(length(b)) FROM t", [], |row| row.get(0)).unwrap();
     assert_eq!(sum, 5_000 * 200);
-    let main = traffic(&path).unwrap().since(&before).of(FileKind::Database);
+    let main = traffic(&path).unwrap().since(&before).for_kind(FileKind::Database);
     assert!(main.fetches >= 200 && main.reads < 10, "{main:?}");
 }
 
 /// Two connections to one database share its counters; another database has its own.
 #[test]
-fn databases_are_told_apart() {
+fn databases_are_counted_apart() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let (path, first) = set_up(folders[0].path(), "wal");
     let (other, _still) = set_up(folders[1].path(), "wal");
     let (before, other_before) = (traffic(&path).unwrap(), traffic(&other).unwrap());
     first.execute_batch("INSERT INTO t (b) VALUES (zeroblob(1))").unwrap();
     open(&path).execute_batch("INSERT INTO t (b) VALUES (zeroblob(1))").unwrap();
-    assert!(traffic(&path).unwrap().since(&before).of(FileKind::Wal).write_bytes >= 2 * 4096);
-    let here = |kind| traffic(&other).unwrap().since(&other_before).of(kind);
-    assert_eq!((here(FileKind::Wal), here(FileKind::Database)), (FileIo::default(), FileIo::default()));
+    assert!(traffic(&path).unwrap().since(&before).for_kind(FileKind::Wal).write_bytes >= 2 * 4096);
+    let here = traffic(&other).unwrap().since(&other_before);
+    let [wal, database] = [FileKind::Wal, FileKind::Database].map(|kind| here.for_kind(kind));
+    assert_eq!((wal, database), (FileIo::default(), FileIo::default()));
     assert!(traffic(&folders[0].path().join("nothing.db")).is_err());
 }

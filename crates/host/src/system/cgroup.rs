@@ -21,7 +21,7 @@ pub(crate) enum Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
     pub(crate) version: Version,
-    /// The process's own group first.
+    /// The process's nearest group first.
     pub(crate) folders: Vec<PathBuf>,
 }
 
@@ -31,79 +31,85 @@ pub(crate) struct Throttling {
     pub(crate) time_us: u64,
 }
 
-pub(crate) fn own(controller: &str) -> Result<Controller, String> {
-    of("self", controller)
+pub(crate) fn own_controller(controller: &str) -> Result<Controller, String> {
+    controller_of("self", controller)
 }
 
 /// `process` is a pid, `self`, or `thread-self` for the calling thread alone.
-pub(crate) fn of(process: &str, controller: &str) -> Result<Controller, String> {
+pub(crate) fn controller_of(process: &str, controller: &str) -> Result<Controller, String> {
     let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
     let groups = text::read(format!("/proc/{process}/cgroup"))?;
     locate(&mounts, &groups, controller)
         .ok_or_else(|| format!("no control group with the {controller} controller is mounted"))
 }
 
-/// From `/proc/self/mountinfo` and `/proc/self/cgroup`.
+/// Finds the controller's groups in `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
-    let group_of = |belongs: &dyn Fn(&str) -> bool| {
-        groups.lines().find_map(|line| {
-            let mut fields = line.splitn(3, ':').skip(1);
-            let (controllers, path) = (fields.next()?, fields.next()?);
-            belongs(controllers).then_some(path)
-        })
-    };
-    let one = group_of(&|names| names.split(',').any(|name| name == controller)).and_then(|group| {
-        let holds = |mount: &&Mount| mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller);
-        Some((Version::One, group, mounts.iter().find(holds)?))
+    let by_name = group_of(groups, |names| names.split(',').any(|name| name == controller)).and_then(|group| {
+        let mount = mounts
+            .iter()
+            .find(|mount| mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller));
+        Some((Version::One, group, mount?))
     });
-    let found = one.or_else(|| {
-        let group = group_of(&str::is_empty)?;
+    let found = by_name.or_else(|| {
+        let group = group_of(groups, str::is_empty)?;
         Some((Version::Two, group, mounts.iter().find(|mount| mount.kind == "cgroup2")?))
     });
     let (version, group, mount) = found?;
     Some(Controller { version, folders: folders(mount, group) })
 }
 
-/// From the group's folder up to the mount point. In a container without a cgroup namespace the path is the host's and
+/// The path of the first group whose list of controllers is the wanted one.
+fn group_of(groups: &str, is_wanted: impl Fn(&str) -> bool) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        is_wanted(controllers).then_some(path)
+    })
+}
+
+/// Lists the folders from the group's up to the mount point. In a container without a cgroup namespace the path is the
+/// host's and
 /// the mount shows a part: that part is cut off.
 fn folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
     let inside = Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/"));
-    let own = inside.map_or_else(|_| mount.mount_point.clone(), |inside| mount.mount_point.join(inside));
-    let visible = own.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point));
+    let nearest = inside.map_or_else(|_| mount.mount_point.clone(), |inside| mount.mount_point.join(inside));
+    let visible = nearest.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point));
     visible.map(Path::to_owned).collect()
 }
 
 impl Controller {
     /// `None` is no limit.
     pub(crate) fn cpu_quota_cores(&self) -> Option<f64> {
-        let quota = |folder: &PathBuf| match self.version {
+        let quotas = self.folders.iter().filter_map(|folder| match self.version {
             Version::Two => parse_cpu_max(&text::read(folder.join("cpu.max")).ok()?),
             Version::One => {
                 let quota_us = text::read(folder.join("cpu.cfs_quota_us")).ok()?;
                 parse_cpu_max(&format!("{quota_us} {}", text::read(folder.join("cpu.cfs_period_us")).ok()?))
             }
-        };
-        self.folders.iter().filter_map(quota).min_by(f64::total_cmp)
+        });
+        quotas.min_by(f64::total_cmp)
     }
 
     pub(crate) fn memory_limit_bytes(&self) -> Option<u64> {
         self.folders.iter().filter_map(|folder| self.memory_limit_of(folder)).min()
     }
 
-    /// Until the tightest limit; cached file pages count as free, since the kernel reclaims them first. `None` is no
+    /// Bytes left until the tightest limit; cached file pages count as free, since the kernel reclaims them first.
+    /// `None` is no
     /// limit.
     pub(crate) fn memory_left_bytes(&self) -> Option<u64> {
         let name = match self.version {
             Version::One => "memory.usage_in_bytes",
             Version::Two => "memory.current",
         };
-        let left = |folder: &PathBuf| {
+        let left = self.folders.iter().filter_map(|folder| {
             let limit = self.memory_limit_of(folder)?;
             let used: u64 = text::read(folder.join(name)).ok()?.parse().ok()?;
             let cached = cached_bytes(self.version, &text::read(folder.join("memory.stat")).unwrap_or_default());
             Some(limit.saturating_sub(used.saturating_sub(cached)))
-        };
-        self.folders.iter().filter_map(left).min()
+        });
+        left.min()
     }
 
     fn memory_limit_of(&self, folder: &Path) -> Option<u64> {
@@ -114,16 +120,17 @@ impl Controller {
         parse_memory_max(&text::read(folder.join(name)).ok()?)
     }
 
-    /// Of the group and those above. In version 2 a group counts only if its parent delegates the controller.
+    /// Throttling of the group and those above. In version 2 a group counts only if its parent delegates the
+    /// controller.
     pub(crate) fn throttling(&self) -> Result<Throttling, String> {
-        let own = self.folders.first().ok_or("the control group has no folder")?;
-        let counted = |folder: &PathBuf| parse_cpu_stat(&text::read(folder.join("cpu.stat")).ok()?);
-        let sum =
-            |a: Throttling, b: Throttling| Throttling { times: a.times + b.times, time_us: a.time_us + b.time_us };
-        let path = own.join("cpu.stat");
+        let nearest = self.folders.first().ok_or("the control group has no folder")?;
+        let path = nearest.join("cpu.stat");
         text::read(&path)?;
-        let none = || format!("neither {} nor one above counts throttling", path.display());
-        self.folders.iter().filter_map(counted).reduce(sum).ok_or_else(none)
+        let counted =
+            self.folders.iter().filter_map(|folder| parse_cpu_stat(&text::read(folder.join("cpu.stat")).ok()?));
+        counted
+            .reduce(|a, b| Throttling { times: a.times + b.times, time_us: a.time_us + b.time_us })
+            .ok_or_else(|| format!("neither {} nor one above counts throttling", path.display()))
     }
 }
 
@@ -178,12 +185,12 @@ mod tests {
     }
 
     /// A version 2 group below another, with some files of each.
-    fn two_levels(own: &[(&str, &str)], above: &[(&str, &str)]) -> (tempfile::TempDir, Controller) {
+    fn two_levels(nearest: &[(&str, &str)], above: &[(&str, &str)]) -> (tempfile::TempDir, Controller) {
         let root = tempfile::tempdir().unwrap();
         let slice = root.path().join("a.slice");
         let scope = slice.join("b.scope");
         std::fs::create_dir_all(&scope).unwrap();
-        for (folder, files) in [(&scope, own), (&slice, above)] {
+        for (folder, files) in [(&scope, nearest), (&slice, above)] {
             files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
         }
         let folders = vec![scope, slice, root.path().to_owned()];
@@ -210,8 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_group_tells_the_memory_left() {
-        let files = |max, current| [("memory.max", max), ("memory.current", current)];
+    fn the_tightest_group_decides_the_memory_left() {
+        fn files(max: &'static str, current: &'static str) -> [(&'static str, &'static str); 2] {
+            [("memory.max", max), ("memory.current", current)]
+        }
         let (_root, group) = two_levels(&files("500", "100"), &files("1000", "900"));
         assert_eq!((group.memory_limit_bytes(), group.memory_left_bytes()), (Some(500), Some(100)));
         let (_root, free) = two_levels(&files("max", "100"), &[("cpu.stat", "usage_usec 5\n")]);

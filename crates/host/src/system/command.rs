@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// A hanging service manager must not hang a benchmark.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Standard output, if the command succeeded in time.
 pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String, String> {
@@ -25,26 +25,26 @@ pub(crate) fn output_of(program: &str, args: &[&str]) -> Result<String, String> 
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = pipe.read_to_end(&mut bytes);
-            // Nobody listens after the deadline.
+            // No one listens after the deadline.
             let _ = sender.send(read.map(|_| bytes));
         });
     }
-    let bytes = receiver.recv_timeout(PATIENCE);
+    let bytes = receiver.recv_timeout(TIMEOUT);
     if bytes.is_err() {
         // It may have ended meanwhile.
         let _ = child.kill();
     }
     let status =
-        wait_until(&mut child, started + PATIENCE).map_err(|cause| format!("cannot wait for {program}: {cause}"))?;
+        wait_until(&mut child, started + TIMEOUT).map_err(|cause| format!("cannot wait for {program}: {cause}"))?;
     match bytes {
         Ok(Ok(bytes)) if status.success() => Ok(String::from_utf8_lossy(&bytes).trim().to_owned()),
         Ok(Ok(_)) => Err(format!("{program} ended with {status}")),
         Ok(Err(cause)) => Err(format!("cannot read what {program} wrote: {cause}")),
-        Err(_) => Err(format!("{program} gave no answer within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(format!("{program} gave no answer within {} s", TIMEOUT.as_secs())),
     }
 }
 
-/// After the command closed its output; kills it at the deadline.
+/// Waits after the command closed its output; kills it at the deadline.
 fn wait_until(child: &mut std::process::Child, deadline: Instant) -> std::io::Result<std::process::ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {

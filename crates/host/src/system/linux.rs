@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use super::{Life, ProcessEntry, ProcessName, ProcessNature, cgroup, text};
 use crate::memory::Memory;
 
-/// Of the names in `/proc`, read at once.
+/// Bytes of the names in `/proc` that are read at once.
 const LISTING_BYTES: usize = 8192;
 /// A line of `/proc/PID/stat` takes some 350.
 const STAT_BYTES: usize = 1024;
@@ -59,7 +59,7 @@ pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     parse_stat(&text::read(&path)?, ticks_per_second).ok_or_else(|| format!("{path} does not follow proc(5)"))
 }
 
-/// If it may be seen.
+/// The process's working folder, if it may be seen.
 pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
@@ -90,7 +90,7 @@ pub(crate) fn pid_namespace() -> String {
 /// Within the control group's limit.
 pub(crate) fn memory() -> Result<Memory, String> {
     let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
-    let group = cgroup::own("memory").ok();
+    let group = cgroup::own_controller("memory").ok();
     let limit_bytes = group.as_ref().and_then(cgroup::Controller::memory_limit_bytes);
     let left = group.and_then(|group| group.memory_left_bytes());
     let available_bytes = left.map_or(machine.available_bytes, |left| left.min(machine.available_bytes));
@@ -106,7 +106,7 @@ pub(crate) fn load() -> Result<[f64; 3], String> {
 fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
     let (before, rest) = line.rsplit_once(')')?;
     let (pid, name) = before.split_once('(')?;
-    // Begins with field 3 of the manual: the state, the parent, and nine that nobody asks for here.
+    // Begins with field 3 of the manual: the state, the parent, and nine that are not needed here.
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
     let mut number_after = |others: usize| fields.nth(others)?.parse::<u64>().ok();
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn this_process_is_in_the_table() {
-        let own = std::process::id();
+        let etalon = std::process::id();
         let table = processes().unwrap();
-        let entry = table.iter().find(|entry| entry.pid == own).unwrap();
-        assert_eq!(entry.started, process(own).unwrap().started);
-        assert_eq!(working_folder(own).unwrap(), std::env::current_dir().unwrap());
-        assert!(!command_line(own).unwrap()[0].is_empty());
+        let entry = table.iter().find(|entry| entry.pid == etalon).unwrap();
+        assert_eq!(entry.started, process(etalon).unwrap().started);
+        assert_eq!(working_folder(etalon).unwrap(), std::env::current_dir().unwrap());
+        assert!(!command_line(etalon).unwrap()[0].is_empty());
     }
 }

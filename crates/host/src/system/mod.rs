@@ -34,9 +34,9 @@ pub(crate) struct ProcessEntry {
     /// 0 if none.
     pub(crate) parent: u32,
     pub(crate) name: ProcessName,
-    /// In the operating system's unit; identifies a process together with the pid.
+    /// Start time in the operating system's unit; identifies a process together with the pid.
     pub(crate) started: u64,
-    /// With that of children waited for (Linux only).
+    /// CPU time, with that of children waited for (Linux only).
     pub(crate) cpu: Duration,
     /// Zombie or not.
     pub(crate) life: Life,
@@ -46,7 +46,7 @@ pub(crate) struct ProcessEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessNature {
     Program,
-    /// The kernel's own: it writes back, compresses and encrypts for whoever asked.
+    /// The kernel's own: it writes back, compresses and encrypts for other processes.
     Kernel,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Mount {
     /// The mounted folder of the filesystem, mostly `/`.
     pub(crate) root: String,
     pub(crate) mount_point: PathBuf,
-    /// Of mount and superblock, in order, without repeats.
+    /// Options of mount and superblock, in order, without repeats.
     pub(crate) options: Vec<String>,
     /// `ext4`, `apfs`.
     pub(crate) kind: String,
@@ -70,7 +70,7 @@ fn unescape(text: &str) -> String {
 /// `/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled)`.
 #[cfg(any(target_os = "macos", test))]
 pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
-    let line = |line: &str| {
+    let mounts = text.lines().filter_map(|line| {
         let (place, options) = line.rsplit_once(" (")?;
         let (source, mount_point) = place.split_once(" on ")?;
         let mut options = options.trim_end_matches(')').split(", ").map(str::to_owned);
@@ -82,14 +82,14 @@ pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
             options: options.collect(),
             source: source.to_owned(),
         })
-    };
-    text.lines().filter_map(line).collect()
+    });
+    mounts.collect()
 }
 
 /// See mnttab(5) of illumos: source, mount point, kind, options and time, with tabs between them.
 #[cfg(any(target_os = "illumos", test))]
 pub(crate) fn parse_mnttab(text: &str) -> Vec<Mount> {
-    let line = |line: &str| {
+    let mounts = text.lines().filter_map(|line| {
         let mut fields = line.split('\t');
         let (source, mount_point) = (fields.next()?, fields.next()?);
         Some(Mount {
@@ -100,8 +100,8 @@ pub(crate) fn parse_mnttab(text: &str) -> Vec<Mount> {
             options: fields.next()?.split(',').map(str::to_owned).collect(),
             source: source.to_owned(),
         })
-    };
-    text.lines().filter_map(line).collect()
+    });
+    mounts.collect()
 }
 
 /// The mount of an absolute path without links: the longest mount point above it, and of several at one place the
@@ -141,11 +141,16 @@ broken line
     #[test]
     fn the_nearest_and_latest_mount_holds_a_path() {
         let mounts = parse_mountinfo(MOUNTINFO);
-        let kind = |path: &str| find(&mounts, Path::new(path)).map(|mount| mount.kind.as_str());
-        assert_eq!(kind("/var/tmp/x"), Some("ext4"));
-        assert_eq!(kind("/dev/shm"), Some("tmpfs"));
-        assert_eq!(kind("/homestead"), Some("ext4"));
-        assert_eq!(kind("/data/x"), Some("ext4"), "the later mount hides the share");
+        for (path, kind) in [
+            ("/var/tmp/x", "ext4"),
+            ("/dev/shm", "tmpfs"),
+            ("/homestead", "ext4"),
+            // The later mount hides the share.
+            ("/data/x", "ext4"),
+        ] {
+            let found = find(&mounts, Path::new(path)).map(|mount| mount.kind.as_str());
+            assert_eq!(found, Some(kind), "{path}");
+        }
     }
 
     #[test]

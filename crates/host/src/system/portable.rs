@@ -1,6 +1,6 @@
 //! macOS and Windows: processes, memory and load through `sysinfo`.
 //!
-//! Compiled into the tests on Linux too, where its answers are held against those of `/proc`.
+//! Compiled into the tests on Linux too, where its answers are compared with those of `/proc`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     Ok(system.processes().values().map(entry).collect())
 }
 
-/// As [`processes`]; `sysinfo` keeps no memory for the next time.
+/// Reads as [`processes`] does; `sysinfo` keeps no memory for the next time.
 pub(crate) fn read_processes(table: &mut Vec<ProcessEntry>) -> Result<(), String> {
     *table = processes()?;
     Ok(())
@@ -39,7 +39,7 @@ pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
     Some(system.ok()?.process(pid)?.cmd().iter().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-/// Not needed: start times count from 1970.
+/// Returns nothing: start times count from 1970, so that it is not needed.
 pub(crate) fn boot_id() -> String {
     String::new()
 }
@@ -110,16 +110,16 @@ mod tests {
 
     #[test]
     fn it_agrees_with_proc_about_this_process() {
-        let own = std::process::id();
-        let (here, proc) = (process(own).unwrap(), linux::process(own).unwrap());
+        let etalon = std::process::id();
+        let (here, proc) = (process(etalon).unwrap(), linux::process(etalon).unwrap());
         assert_eq!((here.pid, here.parent, here.life), (proc.pid, proc.parent, proc.life));
         let used = crate::cpu::process_cpu().unwrap();
         assert!(here.cpu.abs_diff(used) < Duration::from_secs(1), "{here:?} {used:?}");
-        assert_eq!(working_folder(own), linux::working_folder(own));
+        assert_eq!(working_folder(etalon), linux::working_folder(etalon));
         let mut table = Vec::new();
         read_processes(&mut table).unwrap();
-        assert!(table.iter().any(|entry| entry.pid == own && entry.nature == ProcessNature::Program));
-        assert!(command_line(own).is_some_and(|words| !words.is_empty()));
+        assert!(table.iter().any(|entry| entry.pid == etalon && entry.nature == ProcessNature::Program));
+        assert!(command_line(etalon).is_some_and(|words| !words.is_empty()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where the machine's power comes from.
+//! The source of the machine's power.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Power {
@@ -25,8 +25,9 @@ pub(crate) fn power() -> Result<Power, String> {
     let supplies: Vec<Supply> = entries
         .filter_map(|entry| {
             let folder = entry.ok()?.path();
-            let read = |file: &str| text::read(folder.join(file)).unwrap_or_default();
-            Some(Supply { kind: read("type"), online: read("online"), status: read("status"), scope: read("scope") })
+            let [kind, online, status, scope] =
+                ["type", "online", "status", "scope"].map(|file| text::read(folder.join(file)).unwrap_or_default());
+            Some(Supply { kind, online, status, scope })
         })
         .collect();
     Ok(judge(&supplies))
@@ -63,10 +64,10 @@ struct Supply {
 #[cfg(any(target_os = "linux", test))]
 fn judge(supplies: &[Supply]) -> Power {
     // A mouse's battery is marked as a device's.
-    let mut own = supplies.iter().filter(|supply| supply.scope != "Device");
-    let discharges = own.clone().any(|supply| supply.kind == "Battery" && supply.status == "Discharging");
+    let mut of_machine = supplies.iter().filter(|supply| supply.scope != "Device");
+    let discharges = of_machine.clone().any(|supply| supply.kind == "Battery" && supply.status == "Discharging");
     // Some batteries report "Discharging" on mains.
-    let has_mains = own.any(|supply| supply.kind != "Battery" && supply.online == "1");
+    let has_mains = of_machine.any(|supply| supply.kind != "Battery" && supply.online == "1");
     if discharges && !has_mains { Power::Battery } else { Power::Mains }
 }
 
@@ -89,7 +90,9 @@ mod tests {
 
     #[test]
     fn a_laptop_is_on_battery_when_nothing_else_gives_power() {
-        let battery = || supply("Battery", "", "Discharging", "");
+        fn battery() -> Supply {
+            supply("Battery", "", "Discharging", "")
+        }
         assert_eq!(judge(&[]), Power::Mains);
         assert_eq!(judge(&[battery(), supply("Mains", "0", "", "")]), Power::Battery);
         assert_eq!(judge(&[battery(), supply("Mains", "1", "", "")]), Power::Mains);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Most of these files fit into a page, and the kernel's tell no length.
+/// Most of these files fit into a page, and the kernel's have no length.
 const PAGE_BYTES: usize = 4096;
 
 /// Trimmed; the error names the file.
@@ -24,7 +24,7 @@ pub(crate) fn chosen(choices: &str) -> &str {
     inside.map_or_else(|| choices.trim(), |(word, _)| word)
 }
 
-/// In lines of `key: value` or `key=value`, without quotes.
+/// The value of a key in lines of `key: value` or `key=value`, without quotes.
 pub(crate) fn value<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'a str> {
     lines.lines().find_map(|line| {
         let (name, value) = line.split_once(separator)?;

@@ -13,7 +13,7 @@ use crate::clock;
 /// The kernel's limit.
 pub(crate) const MOST_COMPLETIONS: usize = 65_536;
 
-/// Who does the ring's work.
+/// The thread that does the ring's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// The owning thread enters the kernel.
@@ -54,7 +54,7 @@ fn taken() -> &'static [bool; FLAGS.len()] {
     })
 }
 
-/// With the flags that are supported and fit the mode, and their names.
+/// A builder with the flags that are supported and fit the mode, and their names.
 fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static str>) {
     let mut builder = IoUring::builder();
     let mut names = Vec::new();
@@ -140,7 +140,7 @@ pub(crate) fn entered(result: io::Result<usize>) -> io::Result<()> {
 fn enter_without_waiting(io: &mut IoUring) -> io::Result<usize> {
     const GET_EVENTS: u32 = 1;
     let waiting = io.submission().len() as u32;
-    // SAFETY: no argument is passed, and whoever pushed the requests has vouched for them.
+    // SAFETY: no argument is passed, and those who pushed the requests have vouched for them.
     unsafe { io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
 }
 

@@ -1,4 +1,4 @@
-//! Where a file's bytes are, as the filesystem reports.
+//! The extents of a file, as the filesystem reports them.
 
 use std::fs::File;
 
@@ -8,13 +8,13 @@ use super::Flaw;
 pub struct Extents {
     /// 1 for a contiguous file.
     pub count: u64,
-    /// With other files (a reflink, a snapshot): a write then goes elsewhere first.
+    /// Whether extents are shared with other files (a reflink, a snapshot): a write then goes elsewhere first.
     pub are_shared: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// What makes the file useless.
+    /// The flaw that makes the file useless.
     pub flaw: Option<Flaw>,
     pub extents: Result<Extents, String>,
     pub unseen: Vec<String>,
@@ -169,8 +169,8 @@ mod fiemap {
         let mut map = Map { header, extents: [Extent::default(); AT_ONCE] };
         // SAFETY: the structure is the request's, with as many extents behind the header as it says, and both are plain
         // numbers.
-        let asked = unsafe { ioctl(file, Updater::<FIEMAP, Map>::new(&mut map)) };
-        asked.map_err(|cause| format!("the filesystem gives no map of a file: {cause}"))?;
+        let done = unsafe { ioctl(file, Updater::<FIEMAP, Map>::new(&mut map)) };
+        done.map_err(|cause| format!("the filesystem gives no map of a file: {cause}"))?;
         Ok(map)
     }
 

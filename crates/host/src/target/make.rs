@@ -60,10 +60,10 @@ pub(crate) fn make_with(
     made
 }
 
-/// With its marker and filler. No file is no error.
+/// Removes the file with its marker and filler. No file is no error.
 pub fn remove(path: &Path) -> Result<(), HostError> {
     let filler = filler_of(path);
-    if Marker::of(&filler).is_some() {
+    if Marker::read(&filler).is_some() {
         remove_one(&filler)?;
     }
     remove_one(path)
@@ -71,14 +71,14 @@ pub fn remove(path: &Path) -> Result<(), HostError> {
 
 /// Whether [`remove`] would remove something.
 pub(crate) fn is_there(path: &Path) -> bool {
-    Marker::of(path).is_some() || Marker::of(&filler_of(path)).is_some()
+    Marker::read(path).is_some() || Marker::read(&filler_of(path)).is_some()
 }
 
 fn remove_one(path: &Path) -> Result<(), HostError> {
     if std::fs::symlink_metadata(path).is_err() {
         return Marker::remove(path);
     }
-    if Marker::of(path).is_none() {
+    if Marker::read(path).is_none() {
         let tried = format!("write over or remove {}", path.display());
         let reason = format!(
             "étalon did not make it (there is no {} that fits it). Name another file, or remove this one yourself",

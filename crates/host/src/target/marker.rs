@@ -18,13 +18,13 @@ const SIGN: &str = "# étalon made the file of this name without";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkerState {
-    /// Begun; abandoned if nobody works on it.
+    /// Started; abandoned if no one works on it.
     Making,
     /// Complete and synced.
     Made,
 }
 
-/// A small file beside one that étalon made. It holds the file's device, inode and a random number attached to the file
+/// A small file next to one that étalon made. It holds the file's device, inode and a random number attached to the file
 /// as an extended attribute (a stream on Windows), so that another file at its path, even with a reused inode, is not
 /// mistaken for it. Without attributes its birth must do, and without births (NFS 3) device, inode and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Marker {
 
 impl Marker {
     /// `None` if étalon did not make the file.
-    pub fn of(path: &Path) -> Option<Marker> {
+    pub fn read(path: &Path) -> Option<Marker> {
         let data = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
         let noted = text::read(Marker::path(path)).ok()?;
         let value = |key| text::value(&noted, key, '=');
@@ -73,7 +73,7 @@ impl Marker {
         name.into()
     }
 
-    /// For a file that was just made.
+    /// Writes the marker of a file that was just made.
     pub(super) fn write(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
         let data = std::fs::symlink_metadata(path).map_err(HostError::at("look at", path))?;
         // Without attributes there is its birth, or its size.
@@ -88,8 +88,8 @@ impl Marker {
             clock::unix_ms(),
             identity(path, &data)
         );
-        let is_own = |there: &[u8]| there.starts_with(SIGN.as_bytes());
-        Ok(put(&Marker::path(path), noted.as_bytes(), Replacing::Own(&is_own))?)
+        let replacing: &dyn Fn(&[u8]) -> bool = &|there| there.starts_with(SIGN.as_bytes());
+        Ok(put(&Marker::path(path), noted.as_bytes(), Replacing::Own(replacing))?)
     }
 
     /// Whether something else lies where the file's marker would, such as a store of results.
@@ -97,11 +97,11 @@ impl Marker {
         let marker = Marker::path(path);
         let Ok(data) = std::fs::symlink_metadata(&marker) else { return false };
         let mut begins = vec![0; SIGN.len()];
-        let mut read = || std::fs::File::open(&marker)?.read_exact(&mut begins);
-        !data.is_file() || read().is_err() || begins != SIGN.as_bytes()
+        let read = std::fs::File::open(&marker).and_then(|mut file| file.read_exact(&mut begins));
+        !data.is_file() || read.is_err() || begins != SIGN.as_bytes()
     }
 
-    /// Of a file that is no more.
+    /// Removes the marker of a file that is no more.
     pub(super) fn remove(path: &Path) -> Result<(), HostError> {
         if Marker::is_someone_elses(path) {
             return Ok(());
@@ -120,13 +120,13 @@ impl Marker {
 /// Marks an identity that is an inode alone.
 const BARE: &str = " alone";
 
-/// Tells the file from every other that was ever at its path.
+/// Identifies the file among all that were ever at its path.
 fn identity(path: &Path, data: &Metadata) -> String {
     let born = data.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     identity_by(&number_of(data), attribute::read(path), born)
 }
 
-/// A birth counts only where there is no mark: Wine tells the last change for it.
+/// A birth counts only where there is no mark: Wine reports the last change for it.
 fn identity_by(number: &str, mark: Option<String>, born: Option<Duration>) -> String {
     match (mark, born) {
         (Some(mark), _) => format!("{number} mark {mark}"),

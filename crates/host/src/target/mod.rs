@@ -28,7 +28,7 @@ use crate::blocks::{Access, BlockFile, Cache, OpenError};
 use crate::error::HostError;
 use crate::system::text::size;
 
-/// By compression or deduplication of a sample.
+/// Largest share that compression or deduplication may save of a sample.
 const MOST_SAVING: f64 = 0.01;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -67,14 +67,14 @@ pub enum Flaw {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TargetVerdict {
     Sound(Sound),
-    /// With the reason.
+    /// The file is refused, with the reason.
     Refused(Flaw),
 }
 
 /// Verifies a file or block device of which the first `span_bytes` are used.
 ///
 /// Dirty pages are written first, since they have no place on the disk yet. The sample bypasses the page cache, or is
-/// dropped from it. On a device, and where the filesystem tells no extents, a never-written block shows only in the
+/// dropped from it. On a device, and where the filesystem reports no extents, a never-written block shows only in the
 /// sample, as zeros.
 pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> {
     let data = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
@@ -89,7 +89,7 @@ pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> 
     let mut unseen = Vec::new();
     let mut extents = Err("a device has none".to_owned());
     if data.is_file() {
-        // What is only in the page cache has no place yet. Windows tells of none, and syncs no file opened for reading.
+        // What is only in the page cache has no place yet. Windows reports none, and syncs no file opened for reading.
         if cfg!(unix) {
             opened.file.sync_all().map_err(HostError::at("sync", path))?;
         }
@@ -107,7 +107,7 @@ pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> 
     Ok(TargetVerdict::Sound(Sound { size_bytes, extents, saving, unseen }))
 }
 
-/// With direct I/O where possible.
+/// Opens the file with direct I/O where possible.
 fn open(path: &Path) -> Result<BlockFile, HostError> {
     let opened = BlockFile::open(path, Access::Read, Cache::Hardware);
     let opened = match opened {

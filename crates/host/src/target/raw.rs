@@ -17,11 +17,11 @@ pub fn is_device(_path: &Path) -> bool {
     false
 }
 
-/// Held exclusively so that nobody can mount it.
+/// A device that is opened exclusively, so that no one can mount it.
 #[derive(Debug)]
 pub struct RawDevice {
     pub path: PathBuf,
-    /// Without `/dev/`.
+    /// The name without `/dev/`.
     pub name: String,
     pub size_bytes: u64,
     /// Exclusive; the workers have handles of their own.
@@ -35,8 +35,8 @@ impl RawDevice {
     /// It is no block device; `consent` does not name it; it, a part of it or a device made of it is mounted, swapped
     /// to or otherwise in use; it is read-only; or this is not Linux.
     pub fn claim(path: &Path, consent: Option<&Path>) -> Result<RawDevice, HostError> {
-        let tried = || format!("use the device {}", path.display());
-        claim(path, consent).map_err(|reason| HostError::unavailable(tried(), reason))
+        claim(path, consent)
+            .map_err(|reason| HostError::unavailable(format!("use the device {}", path.display()), reason))
     }
 
     /// Like [`super::make`], on the first `bytes`.
@@ -75,7 +75,7 @@ fn claim(path: &Path, consent: Option<&Path>) -> Result<RawDevice, String> {
     if text::read(folder.join("ro")).is_ok_and(|flag| flag == "1") {
         return Err("it is read-only".to_owned());
     }
-    // Without creating a file, `O_EXCL` asks for a device that nobody holds.
+    // Without creating a file, `O_EXCL` asks for a device that no one else has.
     let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
     let file = OpenOptions::new().read(true).write(true).custom_flags(exclusive).open(&real);
     let file = file.map_err(|cause| match cause.kind() {
@@ -93,7 +93,7 @@ mod linux {
     use crate::system::mounts::parse_mountinfo;
     use crate::system::text;
 
-    /// Of the device, a part of it or one made of it; for a message.
+    /// The user of the device, of a part of it or of one made of it; for a message.
     pub(super) fn user_of(folder: &Path) -> Result<Option<String>, String> {
         let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
         let swaps = text::read("/proc/swaps").unwrap_or_default();
@@ -101,8 +101,8 @@ mod linux {
             let name = device.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let number = text::read(device.join("dev"))?;
             let path = format!("/dev/{name}");
-            let is_on = |mount: &&crate::system::mounts::Mount| mount.device_number == number || mount.source == path;
-            if let Some(mount) = mounts.iter().find(is_on) {
+            let mut mounts = mounts.iter();
+            if let Some(mount) = mounts.find(|mount| mount.device_number == number || mount.source == path) {
                 return Ok(Some(format!("{name} is mounted on {}", mount.mount_point.display())));
             }
             if swaps.lines().any(|line| line.split_ascii_whitespace().next() == Some(&path)) {

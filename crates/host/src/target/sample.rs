@@ -6,7 +6,7 @@ use std::io;
 
 use crate::blocks::{BlockDone, BlockFile, BlockOp, BlockRing, RingForm, RingOptions, split_mix};
 
-/// What a filesystem compresses at once.
+/// Bytes that a filesystem compresses at once.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
 /// Spread over the target: 8 MiB.
 const PIECES: u64 = 128;
@@ -15,7 +15,7 @@ const UNIT_BYTES: usize = 4096;
 /// Finds repeats within 32 KiB and uneven byte frequencies, like fast compression in storage.
 const LEVEL: u8 = 1;
 
-/// From 0 to 1.
+/// Share that compression saves, from 0 to 1.
 pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
     let file = opened.file.try_clone()?;
     let options = RingOptions { form: RingForm::Blocking, ..RingOptions::new(1, PIECE_BYTES as u32) };
@@ -62,11 +62,11 @@ fn offsets(span_bytes: u64, seed: &mut u64) -> Vec<u64> {
     let piece_bytes = PIECE_BYTES as u64;
     let places = span_bytes.div_ceil(piece_bytes).max(1);
     let pieces = places.min(PIECES);
-    let place = |part: u64| {
+    let offsets = (0..pieces).map(|part| {
         let (begin, end) = (part * places / pieces, (part + 1) * places / pieces);
         begin + split_mix(seed) % (end - begin).max(1)
-    };
-    (0..pieces).map(place).map(|place| place * piece_bytes).collect()
+    });
+    offsets.map(|place| place * piece_bytes).collect()
 }
 
 /// Drops the sample from the page cache.

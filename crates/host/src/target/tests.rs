@@ -42,20 +42,20 @@ fn what_is_made_is_sound() {
     let path = scratch.path().join("target");
     // No multiple of a page or a chunk.
     let size_bytes = 9 * MIB + 100;
-    let mut told = Vec::new();
+    let mut written_bytes = Vec::new();
     make(&path, size_bytes, &mut |written| {
-        told.push(written);
+        written_bytes.push(written);
         ControlFlow::Continue(())
     })
     .unwrap();
-    assert!(told.is_sorted() && *told.last().unwrap() >= size_bytes, "{told:?}");
+    assert!(written_bytes.is_sorted() && *written_bytes.last().unwrap() >= size_bytes, "{written_bytes:?}");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), size_bytes);
     let TargetVerdict::Sound(sound) = verify(&path, size_bytes).unwrap() else {
         panic!("{:?}", verify(&path, size_bytes))
     };
     assert_eq!(sound.size_bytes, size_bytes);
     assert!(sound.saving < 0.001, "{sound:?}");
-    assert_eq!(Marker::of(&path).unwrap().state, MarkerState::Made);
+    assert_eq!(Marker::read(&path).unwrap().state, MarkerState::Made);
     let before = std::fs::read(&path).unwrap();
     make(&path, MIB, &mut go_on).unwrap();
     let after = std::fs::read(&path).unwrap();
@@ -77,7 +77,7 @@ fn a_sound_file_shows_its_extents() {
 }
 
 #[test]
-fn a_file_of_somebody_else_s_is_let_alone() {
+fn a_foreign_file_is_left_alone() {
     let scratch = Scratch::new("target", None).unwrap();
     let path = scratch.path().join("precious");
     std::fs::write(&path, "data").unwrap();
@@ -86,25 +86,25 @@ fn a_file_of_somebody_else_s_is_let_alone() {
     assert!(remove(&path).is_err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
     // A foreign file in place of étalon's.
-    let own = scratch.path().join("own");
-    make(&own, MIB, &mut go_on).unwrap();
-    std::fs::rename(&path, &own).unwrap();
-    assert_eq!(Marker::of(&own), None);
-    assert!(remove(&own).is_err() && own.exists());
+    let moved = scratch.path().join("own");
+    make(&moved, MIB, &mut go_on).unwrap();
+    std::fs::rename(&path, &moved).unwrap();
+    assert_eq!(Marker::read(&moved), None);
+    assert!(remove(&moved).is_err() && moved.exists());
 }
 
-/// A store of results beside it, whose name is that of the marker.
+/// A store of results next to it, whose name is that of the marker.
 #[test]
 fn what_lies_in_a_marker_s_place_is_let_alone() {
     let scratch = Scratch::new("target", None).unwrap();
-    let (file, beside) = (scratch.path().join("a"), scratch.path().join("a.etalon"));
+    let (file, store) = (scratch.path().join("a"), scratch.path().join("a.etalon"));
     for precious in ["SQLite format 3", "", "# étalon made the file of this name without .etalon, and …"] {
-        std::fs::write(&beside, precious).unwrap();
+        std::fs::write(&store, precious).unwrap();
         let made = make(&file, MIB, &mut go_on);
         let is_marker = precious.starts_with('#');
         assert_eq!(made.is_ok(), is_marker, "only a marker that was left behind is written over: {precious}");
         remove(&file).unwrap();
-        assert_eq!(beside.exists(), !is_marker);
+        assert_eq!(store.exists(), !is_marker);
     }
 }
 
@@ -113,7 +113,9 @@ fn what_lies_in_a_marker_s_place_is_let_alone() {
 #[test]
 fn a_file_that_was_given_the_number_of_étalon_s_is_not_étalon_s() {
     use std::os::unix::fs::MetadataExt;
-    let number = |path: &Path| std::fs::metadata(path).map(|data| format!("{}:{}", data.dev(), data.ino())).unwrap();
+    fn number(path: &Path) -> String {
+        std::fs::metadata(path).map(|data| format!("{}:{}", data.dev(), data.ino())).unwrap()
+    }
     let scratch = Scratch::new("target", None).unwrap();
     let (own, theirs) = (scratch.path().join("own"), scratch.path().join("theirs"));
     make(&own, MIB, &mut go_on).unwrap();
@@ -121,19 +123,19 @@ fn a_file_that_was_given_the_number_of_étalon_s_is_not_étalon_s() {
     std::fs::write(&theirs, vec![7; MIB as usize]).unwrap();
     // Their file with étalon's inode in the marker.
     std::fs::write(Marker::path(&theirs), noted.replace(&number(&own), &number(&theirs))).unwrap();
-    assert_eq!(Marker::of(&theirs), None, "{noted}");
+    assert_eq!(Marker::read(&theirs), None, "{noted}");
     assert!(remove(&theirs).is_err() && theirs.exists());
     // The real case, where the filesystem reuses inodes at once.
     let before = number(&own);
     std::fs::remove_file(&own).unwrap();
     std::fs::write(&own, vec![7; MIB as usize]).unwrap();
     println!("{before} was given {}", if number(&own) == before { "anew" } else { "to nobody" });
-    assert_eq!(Marker::of(&own), None);
+    assert_eq!(Marker::read(&own), None);
     assert!(make(&own, MIB, &mut go_on).is_err());
     assert_eq!(std::fs::read(&own).unwrap(), vec![7; MIB as usize]);
 }
 
-/// What a benchmark does to a file leaves it étalon's.
+/// A file stays étalon's whatever a benchmark does to it.
 #[cfg(unix)]
 #[test]
 fn a_file_stays_étalon_s_when_it_is_written_to_and_moved_in_time() {
@@ -144,7 +146,7 @@ fn a_file_stays_étalon_s_when_it_is_written_to_and_moved_in_time() {
     io::Write::write_all(&mut &file, &[1; 8192]).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
     file.sync_all().unwrap();
-    assert_eq!(Marker::of(&path).map(|marker| marker.state), Some(MarkerState::Made));
+    assert_eq!(Marker::read(&path).map(|marker| marker.state), Some(MarkerState::Made));
     remove(&path).unwrap();
 }
 
@@ -158,7 +160,7 @@ fn what_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn a_volume_that_is_too_small_is_told_before_it_is_full() {
+fn a_too_small_volume_is_reported_before_it_is_full() {
     let scratch = Scratch::new("target", None).unwrap();
     let path = scratch.path().join("target");
     let free_bytes = crate::disk::free_bytes(scratch.path()).unwrap();
@@ -175,7 +177,9 @@ fn a_hole_is_found() {
     make(&path, MIB, &mut go_on).unwrap();
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(3 * MIB).unwrap();
-    let hole = |offset_bytes, bytes| Flaw::NeverWritten { kind: "a hole", offset_bytes, bytes };
+    fn hole(offset_bytes: u64, bytes: u64) -> Flaw {
+        Flaw::NeverWritten { kind: "a hole", offset_bytes, bytes }
+    }
     assert_eq!(flaw(&path, 3 * MIB), hole(MIB, 2 * MIB));
     std::os::unix::fs::FileExt::write_at(&file, &[1; 4096], 2 * MIB).unwrap();
     assert_eq!(flaw(&path, 3 * MIB), hole(MIB, MIB), "in the middle");

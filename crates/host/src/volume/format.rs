@@ -9,7 +9,7 @@ use rustix::ioctl::{Getter, ioctl, opcode};
 
 use super::{VolumeFs, VolumeSpec};
 
-/// For root's tools, beside `PATH`.
+/// Folders for root's tools, in addition to `PATH`.
 const PLACES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
 
 pub(super) struct Tool {
@@ -51,7 +51,7 @@ impl Tool {
     }
 }
 
-/// Without discards, which would make the image sparse, and without background work left for later.
+/// The arguments without discards, which would make the image sparse, and without background work left for later.
 fn arguments(spec: &VolumeSpec) -> Vec<String> {
     let has_clusters = spec.cluster_bytes > spec.block_bytes;
     let mut arguments: Vec<String> = Vec::new();
@@ -74,7 +74,7 @@ fn arguments(spec: &VolumeSpec) -> Vec<String> {
     arguments
 }
 
-/// As the mounted filesystem itself has recorded.
+/// The size that the mounted filesystem itself has recorded.
 pub(super) fn cluster_bytes(spec: &VolumeSpec, mount_point: &Path) -> Result<u32, String> {
     match spec.fs {
         VolumeFs::Ext4 => ext4_cluster_bytes(&spec.image),
@@ -89,12 +89,13 @@ fn ext4_cluster_bytes(image: &Path) -> Result<u32, String> {
     let mut superblock = [0; 1024];
     let read = File::open(image).and_then(|image| image.read_exact_at(&mut superblock, 1024));
     read.map_err(|cause| format!("cannot read {}: {cause}", image.display()))?;
-    let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| superblock[at + byte]));
     if superblock[0x38..0x3A] != [0x53, 0xEF] {
         return Err(format!("{} holds no ext4", image.display()));
     }
-    let place = if number(0x64) & BIGALLOC != 0 { 0x1C } else { 0x18 };
-    1024_u32.checked_shl(number(place)).ok_or_else(|| "its superblock tells an absurd size".to_owned())
+    let [features, block_size, cluster_size] =
+        [0x64, 0x18, 0x1C].map(|at| u32::from_le_bytes([0, 1, 2, 3].map(|byte| superblock[at + byte])));
+    let size = if features & BIGALLOC != 0 { cluster_size } else { block_size };
+    1024_u32.checked_shl(size).ok_or_else(|| "its superblock tells an absurd size".to_owned())
 }
 
 /// `struct fsxattr`; see ioctl_xfs_fsgetxattr(2).
@@ -113,10 +114,12 @@ const INHERITED: u32 = 0x0000_1000;
 
 /// The root's extent size hint, which files inherit; without one the block.
 fn xfs_cluster_bytes(mount_point: &Path, block_bytes: u32) -> Result<u32, String> {
-    let at = |cause: std::io::Error| format!("cannot ask {} for its extent size: {cause}", mount_point.display());
-    let root = File::open(mount_point).map_err(at)?;
-    // SAFETY: the structure is the request's, of plain numbers, and the kernel fills it.
-    let attributes = unsafe { ioctl(&root, Getter::<GET_ATTRIBUTES, Attributes>::new()) };
-    let attributes = attributes.map_err(|cause| at(cause.into()))?;
+    let attributes = File::open(mount_point).and_then(|root| {
+        // SAFETY: the structure is the request's, of plain numbers, and the kernel fills it.
+        let attributes = unsafe { ioctl(&root, Getter::<GET_ATTRIBUTES, Attributes>::new()) };
+        Ok(attributes?)
+    });
+    let attributes =
+        attributes.map_err(|cause| format!("cannot ask {} for its extent size: {cause}", mount_point.display()))?;
     Ok(if attributes.flags & INHERITED != 0 { attributes.extent_size } else { block_bytes })
 }

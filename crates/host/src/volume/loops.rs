@@ -51,9 +51,9 @@ struct Config {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sectors {
-    /// As the file's own disk.
+    /// Sectors as the file's own disk has them.
     AsBelow,
-    /// In bytes.
+    /// Sectors of this many bytes.
     #[cfg(test)]
     Of(u32),
 }
@@ -100,7 +100,7 @@ impl LoopDevice {
         Err(format!("no loop device could be had: {refused}"))
     }
 
-    /// Without direct I/O under the image the kernel silently drops the flag.
+    /// Refuses a loop without direct I/O: without it under the image the kernel silently drops the flag.
     fn demand_direct(&self) -> Result<(), String> {
         let flag = text::read(format!("/sys/block/{}/loop/dio", self.name))?;
         match flag.as_str() {

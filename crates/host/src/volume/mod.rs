@@ -13,7 +13,7 @@
 //! ([`target::make_fragmented`]).
 //!
 //! The image is written in full before the filesystem is made, so that nothing in it is sparse or unwritten, and no
-//! discards return space to the host's filesystem. [`MadeVolume::image_extents`] tells in how many pieces the image
+//! discards return space to the host's filesystem. [`MadeVolume::image_extents`] says in how many pieces the image
 //! itself lies.
 
 #[cfg(target_os = "linux")]
@@ -64,7 +64,7 @@ impl VolumeFs {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeSpec {
-    /// On the disk to be measured; made and removed by étalon.
+    /// The image on the disk to be measured; made and removed by étalon.
     pub image: PathBuf,
     pub size_bytes: u64,
     pub fs: VolumeFs,
@@ -111,7 +111,7 @@ pub struct MadeVolume {
 
 impl MadeVolume {
     /// Makes and mounts a volume in a private folder in `base`, by default where [`Scratch::new`] finds a place.
-    /// `progress` is told how much of the image is written.
+    /// `progress` learns how much of the image is written.
     ///
     /// # Errors
     /// Not Linux, not root, no permission to mount, no tool or kernel support for the filesystem, figures that do not
@@ -134,12 +134,12 @@ impl MadeVolume {
         &self.spec
     }
 
-    /// Without `/dev/`.
+    /// The name without `/dev/`.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// As read from the filesystem after it was made: `statfs` tells only the block.
+    /// The size read from the filesystem after it was made: `statfs` reports only the block.
     pub fn cluster_bytes(&self) -> u32 {
         self.cluster_bytes
     }

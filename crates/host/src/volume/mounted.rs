@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
-/// For a volume busy with what has just ended.
+/// Time for a volume busy with what has just ended.
 #[cfg(target_os = "linux")]
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The innermost first.
 #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ pub(crate) fn mounts_under(_folder: &Path) -> Result<Vec<PathBuf>, HostError> {
 pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     use rustix::io::Errno;
     use rustix::mount::{UnmountFlags, unmount};
-    let deadline = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     loop {
         match unmount(mount_point, UnmountFlags::NOFOLLOW) {
             Ok(()) => return Ok(()),

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::loops::{LoopDevice, Sectors};
 use super::*;
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
-use crate::disk::{Asked, LayerCounters, LayerKind, ReachedShare, layers_of};
+use crate::disk::{LayerCounters, LayerKind, ReachedShare, RequestedBytes, layers_of};
 use crate::target::{RawDevice, TargetVerdict, verify};
 
 const MIB: u64 = 1 << 20;
@@ -91,21 +91,21 @@ fn dropping_removes_everything_also_from_half_way() {
         let (mount_point, device) = (volume.path().to_owned(), volume.device().to_owned());
         drop(volume);
         assert!(!mount_point.exists() && !spec.image.exists());
-        // The kernel detaches once nobody looks at the device any more.
-        let look = |_| {
+        // The kernel detaches once no one looks at the device any more.
+        let is_detached = (0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(50));
             !is_attached(&device)
-        };
-        assert!((0..100).any(look), "{device}");
+        });
+        assert!(is_detached, "{device}");
     }
     // Privileges belong to a thread.
-    let own = spec.clone();
+    let unprivileged = spec.clone();
     let refused = std::thread::spawn(move || {
         use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
         let mut sets = capabilities(None).unwrap();
         sets.effective.remove(CapabilitySet::SYS_ADMIN);
         set_capabilities(None, sets).unwrap();
-        MadeVolume::make(&own, None, &mut go_on).unwrap_err().to_string()
+        MadeVolume::make(&unprivileged, None, &mut go_on).unwrap_err().to_string()
     });
     let refused = refused.join().unwrap();
     assert!(refused.contains("may not"), "{refused}");
@@ -131,7 +131,7 @@ fn figures_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn an_image_of_somebody_else_s_is_let_alone() {
+fn a_foreign_image_is_left_alone() {
     let Some(scratch) = images() else { return };
     let spec = spec(&scratch, VolumeFs::Ext4, 4096);
     std::fs::write(&spec.image, "precious").unwrap();
@@ -208,7 +208,7 @@ fn clusters_hold_files_together(volume: &MadeVolume) {
 }
 
 #[test]
-fn a_full_volume_is_told_and_what_was_begun_goes() {
+fn a_full_volume_is_reported_and_removed() {
     let Some(scratch) = images() else { return };
     let Some(volume) = made(&spec(&scratch, VolumeFs::Ext4, 4096)) else { return };
     let path = volume.path().join("target");
@@ -246,8 +246,8 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
             ring.reap(u64::MAX, &mut done).unwrap();
         }
         assert!(done.len() == 16 && done.iter().all(|done| done.result == Ok(MIB as u32)));
-        let asked = Asked { read_bytes: 16 * MIB, written_bytes: 0 };
-        LayerCounters::read(upper).unwrap().since(&before, asked)
+        let requested = RequestedBytes { read_bytes: 16 * MIB, written_bytes: 0 };
+        LayerCounters::read(upper).unwrap().since(&before, requested)
     };
     let direct = read(Cache::Hardware);
     assert!(matches!(direct.read, ReachedShare::Reached(share) if share < 1.2), "{direct:?}");
@@ -287,7 +287,7 @@ fn a_disk_of_large_sectors_takes_no_small_blocks() {
     raw_devices_are_taken_once(&device);
 }
 
-/// With consent, and only if nobody else has it.
+/// Takes raw devices with consent, and only if no one else has them.
 fn raw_devices_are_taken_once(device: &LoopDevice) {
     let path = device.path();
     assert!(RawDevice::claim(path, None).unwrap_err().to_string().contains("would be lost"));

@@ -1,9 +1,9 @@
-//! Which processes of this machine listen at an address.
+//! The processes of this machine that listen at an address.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
 
-/// Where a server that étalon did not start is asked.
+/// The address of a server that étalon did not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listener {
     Tcp { host: String, port: u16 },
@@ -111,12 +111,12 @@ mod os {
         for UnixListener { inode, path } in listeners {
             let holders = holders(&[inode])?;
             let is_same = |place: PathBuf| identity(&place) == Some(wanted);
-            let seen_by = |pid: &u32| {
+            let is_seen_by_holder = holders.iter().any(|pid| {
                 let seen = if path.is_absolute() { "root" } else { "cwd" };
                 let relative = path.strip_prefix("/").unwrap_or(&path);
                 is_same(PathBuf::from(format!("/proc/{pid}/{seen}")).join(relative))
-            };
-            if holders.iter().any(seen_by) || (path.is_absolute() && is_same(path.clone())) {
+            });
+            if is_seen_by_holder || (path.is_absolute() && is_same(path.clone())) {
                 is_there = true;
                 found.extend(holders);
             }
@@ -131,12 +131,14 @@ mod os {
 
     fn holders(sockets: &[u64]) -> Result<Vec<u32>, String> {
         let wanted: Vec<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
-        let holds = |pid: u32| {
-            let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+        let processes = crate::system::os::processes()?.into_iter();
+        let holders = processes.filter_map(|entry| {
+            let files = std::fs::read_dir(format!("/proc/{}/fd", entry.pid)).ok()?;
             let mut links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-            links.any(|link| link.to_str().is_some_and(|link| wanted.iter().any(|one| one == link))).then_some(pid)
-        };
-        Ok(crate::system::os::processes()?.into_iter().filter_map(|entry| holds(entry.pid)).collect())
+            let holds = links.any(|link| link.to_str().is_some_and(|link| wanted.iter().any(|one| one == link)));
+            holds.then_some(entry.pid)
+        });
+        Ok(holders.collect())
     }
 }
 
@@ -145,23 +147,23 @@ mod os {
 fn listening_at(table: &str, addresses: &[SocketAddr]) -> Vec<u64> {
     /// TCP_LISTEN in the kernel's tcp_states.h.
     const LISTEN: &str = "0A";
-    let inode = |line: &str| {
+    let inodes = table.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (local, state) = (fields.get(1)?, fields.get(3)?);
         let (ip, port) = local.split_once(':')?;
         let (ip, port) = (ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
-        let is_there = |address: &SocketAddr| {
+        let is_there = addresses.iter().any(|address| {
             port == address.port() && (ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical())
-        };
-        (*state == LISTEN && addresses.iter().any(is_there)).then(|| fields.get(9)?.parse().ok())?
-    };
-    table.lines().skip(1).filter_map(inode).collect()
+        });
+        (*state == LISTEN && is_there).then(|| fields.get(9)?.parse().ok())?
+    });
+    inodes.collect()
 }
 
 /// Words of four bytes in the machine's own order.
 #[cfg(any(target_os = "linux", test))]
 fn ip_of(hex: &str) -> Option<IpAddr> {
-    let word = |place: usize| Some(u32::from_str_radix(hex.get(place * 8..place * 8 + 8)?, 16).ok()?.to_ne_bytes());
+    let word = |index: usize| Some(u32::from_str_radix(hex.get(index * 8..index * 8 + 8)?, 16).ok()?.to_ne_bytes());
     match hex.len() {
         8 => Some(IpAddr::from(word(0)?)),
         32 => {
@@ -187,7 +189,7 @@ struct UnixListener {
 fn unix_listeners(table: &str) -> Vec<UnixListener> {
     /// __SO_ACCEPTCON in the kernel's net.h.
     const ACCEPTS: &str = "00010000";
-    let listener = |line: &str| {
+    let listeners = table.lines().skip(1).filter_map(|line| {
         let mut rest = line;
         let mut fields = [""; 7];
         for field in &mut fields {
@@ -197,8 +199,8 @@ fn unix_listeners(table: &str) -> Vec<UnixListener> {
         let is_file = !rest.is_empty() && !rest.starts_with('@');
         let inode = fields[6].parse().ok()?;
         (fields[3] == ACCEPTS && is_file).then(|| UnixListener { inode, path: rest.into() })
-    };
-    table.lines().skip(1).filter_map(listener).collect()
+    });
+    listeners.collect()
 }
 
 #[cfg(test)]
@@ -213,7 +215,9 @@ mod tests {
     #[cfg(target_endian = "little")]
     #[test]
     fn listeners_are_found_by_address() {
-        let at = |text: &str| vec![text.parse::<SocketAddr>().unwrap()];
+        fn at(text: &str) -> Vec<SocketAddr> {
+            vec![text.parse().unwrap()]
+        }
         assert_eq!(listening_at(TCP, &at("127.0.0.1:5432")), [777]);
         assert_eq!(listening_at(TCP, &at("10.1.1.1:3306")), [888], "at all addresses");
         assert!(listening_at(TCP, &at("10.1.1.1:5432")).is_empty(), "at the loopback only");
@@ -278,9 +282,11 @@ mod tests {
     fn this_process_is_found_by_its_own_listener() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let at = |host: &str, port| find(&Listener::Tcp { host: host.to_owned(), port });
+        fn at(host: &str, port: u16) -> Whereabouts {
+            find(&Listener::Tcp { host: host.to_owned(), port })
+        }
         assert_eq!(at("localhost", port), Whereabouts::Here(vec![std::process::id()]));
-        // For documentation only: nobody has it (RFC 5737).
+        // For documentation only: no one has it (RFC 5737).
         assert_eq!(at("192.0.2.7", port), Whereabouts::Elsewhere);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");

@@ -1,4 +1,4 @@
-//! What goes on beside a run: the load of other programs, time that the hypervisor keeps, throttling, power, memory.
+//! The surroundings of a run: the load of other programs, time that the hypervisor keeps, throttling, power, memory.
 //!
 //! A thread of its own looks once a second, so that the threads which make the load do nothing for it. It looks less
 //! often where a look is dear: [`COST_SHARE`] of one core is what it may use. The first look is taken before the run
@@ -16,23 +16,23 @@ use crate::cpu::{CpuSample, MachineCpu, thread_cpu};
 
 pub use listener::Listener;
 use listener::Whereabouts;
-use others::Tally;
+use others::OtherUsage;
 pub use others::{OtherLoad, Program};
 pub(crate) use state::State;
 #[cfg(test)]
 pub(crate) use state::Throttled;
 
-/// Between two looks.
+/// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Of one core: looks that take longer come less often.
+/// Share of one core: looks that take longer come less often.
 pub const COST_SHARE: f64 = 0.001;
 /// The kernel counts a process's time in ticks of 10 ms, so a shorter time shows no peak.
 const SHORTEST: Duration = Duration::from_millis(900);
 
-/// What belongs to the measurement on this machine, beside étalon and everything that it started.
+/// The processes on this machine that belong to the measurement, in addition to étalon and everything that it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Of a server that étalon did not start.
+    /// The address of a server that étalon did not start.
     pub listener: Option<Listener>,
     /// Process numbers of other étalons that take part.
     pub co_located: Vec<u32>,
@@ -50,12 +50,12 @@ struct Running {
     thread: JoinHandle<Watched>,
 }
 
-/// From the first look to the last.
+/// The readings from the first look to the last.
 #[derive(Clone, Debug)]
 pub struct Watched {
     pub elapsed: Duration,
     /// Programs that are neither étalon nor what it measures. The kernel's own threads do not count: they work for
-    /// whoever asked.
+    /// other processes.
     pub others: Result<OtherLoad, String>,
     pub cpu: Result<MachineCpu, String>,
     pub(crate) before: State,
@@ -66,14 +66,17 @@ pub struct Watched {
 }
 
 impl Watch {
-    /// Takes the first look, then goes on beside the caller.
+    /// Takes the first look, then goes on in the background.
     pub fn start(measured: &Measured) -> Watch {
-        let looker = Looker::new(measured);
+        let sampler = Sampler::new(measured);
         let (stop, stopped) = channel();
-        let look = move || looker.look_until(|pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout));
-        let thread = thread::Builder::new().name("etalon-watch".to_owned()).spawn(look);
-        let failed = |cause| format!("cannot start the thread that looks at the machine: {cause}");
-        Watch { running: thread.map(|thread| Running { stop, thread }).map_err(failed) }
+        let thread = thread::Builder::new()
+            .name("etalon-watch".to_owned())
+            .spawn(move || sampler.sample_until(|pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)));
+        let running = thread.map(|thread| Running { stop, thread });
+        Watch {
+            running: running.map_err(|cause| format!("cannot start the thread that looks at the machine: {cause}")),
+        }
     }
 
     /// Takes the last look.
@@ -103,43 +106,45 @@ impl Watched {
     /// those that étalon itself may use.
     pub fn cores(&self) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
-        let counted =
-            self.cpu.as_ref().ok().filter(|_| seconds > 0.0).map(|cpu| (cpu.of_core_seconds / seconds).round());
+        let counted = match &self.cpu {
+            Ok(cpu) if seconds > 0.0 => Some((cpu.of_core_seconds / seconds).round()),
+            _ => None,
+        };
         counted.map(|cores| cores.max(crate::cpu::available_cores() as f64))
     }
 }
 
-struct Looker {
+struct Sampler {
     began: Instant,
-    /// Of the caller, who looked first.
+    /// Cost of the caller, who took the first look.
     cost_so_far: Result<Duration, String>,
     cpu: CpuSample,
     before: State,
-    tally: Result<Tally, String>,
+    usage: Result<OtherUsage, String>,
 }
 
-impl Looker {
-    fn new(measured: &Measured) -> Looker {
+impl Sampler {
+    fn new(measured: &Measured) -> Sampler {
         let cost = thread_cpu();
         let before = State::now();
-        let tally = servers(measured).and_then(|servers| {
+        let usage = servers(measured).and_then(|servers| {
             let roots = [std::process::id()].into_iter().chain(servers).chain(measured.co_located.iter().copied());
-            Tally::begin(roots.collect())
+            OtherUsage::begin(roots.collect())
         });
         let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
-        Looker { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, tally }
+        Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, usage }
     }
 
-    /// Until `goes_on`, which waits for as long as it is told, says no.
-    fn look_until(self, goes_on: impl Fn(Duration) -> bool) -> Watched {
-        let Looker { began, cost_so_far, cpu, before, mut tally } = self;
-        let own = thread_cpu();
+    /// Looks until `goes_on` says no, which waits for the pause that it gets.
+    fn sample_until(self, goes_on: impl Fn(Duration) -> bool) -> Watched {
+        let Sampler { began, cost_so_far, cpu, before, mut usage } = self;
+        let cost_before = thread_cpu();
         let (mut peak_cores, mut seen, mut looks) = (0.0_f64, Instant::now(), 1);
         let mut pause = INTERVAL;
         loop {
             let is_last = !goes_on(pause);
             let cost = thread_cpu();
-            if let Ok(found) = &mut tally {
+            if let Ok(found) = &mut usage {
                 match found.look() {
                     Ok(used) => {
                         let since = seen.elapsed();
@@ -148,7 +153,7 @@ impl Looker {
                         }
                         seen = Instant::now();
                     }
-                    Err(reason) => tally = Err(reason),
+                    Err(reason) => usage = Err(reason),
                 }
             }
             looks += 1;
@@ -160,14 +165,14 @@ impl Looker {
         let elapsed = began.elapsed();
         let after = State::now();
         let cpu = CpuSample::between(&cpu, &CpuSample::take());
-        let own = own.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
-        let cost = cost_so_far.and_then(|first| Ok(first + own?));
-        let others = tally.map(|tally| tally.other_load(elapsed, peak_cores));
+        let own_cost = cost_before.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
+        let cost = cost_so_far.and_then(|first| Ok(first + own_cost?));
+        let others = usage.map(|usage| usage.other_load(elapsed, peak_cores));
         Watched { elapsed, others, cpu, before, after, cost, looks }
     }
 }
 
-/// So that the looks take no more than their share of a core.
+/// The pause after a look, so that the looks take no more than their share of a core.
 fn pause_after(cost: Result<Duration, String>) -> Duration {
     cost.map_or(INTERVAL, |cost| cost.div_f64(COST_SHARE).max(INTERVAL))
 }
@@ -244,7 +249,7 @@ mod tests {
             let (strange, own) = (format!("other-{}", std::process::id()), format!("own-{}", std::process::id()));
             let begin = format!("'{}' -c '{BURN}' >/dev/null 2>&1 & echo $!", named(folder.path(), &strange));
             let mut burner: Child = Command::new(named(folder.path(), &own)).args(["-c", BURN]).spawn().unwrap();
-            // Its parent has ended, so it is nobody's.
+            // Its parent has ended, so it has none.
             let started = crate::process::shell(&begin).stdin(Stdio::null()).output().unwrap();
             let pid: u32 = String::from_utf8(started.stdout).unwrap().trim().parse().unwrap();
             let watch = Watch::start(&Measured::default());

@@ -1,4 +1,4 @@
-//! The CPU time of programs that have nothing to do with a measurement, told from two readings of the process table.
+//! The CPU time of programs that have nothing to do with a measurement, from two readings of the process table.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const MOST_NAMES: usize = 3;
 pub struct OtherLoad {
     /// Over the whole time.
     pub mean_cores: f64,
-    /// In the worst time between two looks, of a second or more.
+    /// Cores in the worst time between two looks, of a second or more.
     pub peak_cores: f64,
     /// Those that used most, at most three.
     pub programs: Vec<Program>,
@@ -20,11 +20,11 @@ pub struct OtherLoad {
     pub(crate) used: Vec<(ProcessName, f64)>,
 }
 
-/// By its name only: arguments may hold secrets.
+/// A program by its name only: arguments may hold secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub name: String,
-    /// On average.
+    /// Cores on average.
     pub cores: f64,
 }
 
@@ -39,21 +39,22 @@ enum Side {
 /// Two readings of the process table, and what other programs have used since the first one ever. The memory is used again:
 /// a look allocates nothing once the tables have grown.
 #[derive(Debug)]
-pub(super) struct Tally {
-    /// With all their descendants they are what is measured.
+pub(super) struct OtherUsage {
+    /// Processes that are measured, with all their descendants.
     roots: Vec<u32>,
     before: Vec<ProcessEntry>,
     now: Vec<ProcessEntry>,
     sides: Vec<Side>,
-    /// By place in `now`: what ended descendants had used when they were seen last, which is in their ancestor's time since.
+    /// Time by index in `now`: what ended descendants had used when they were seen last, which is in their ancestor's
+    /// time since.
     inherited: Vec<Duration>,
     used: Vec<(ProcessName, Duration)>,
 }
 
-impl Tally {
+impl OtherUsage {
     /// # Errors
     /// The process table cannot be read, or shows only a part of the machine.
-    pub(super) fn begin(roots: Vec<u32>) -> Result<Tally, String> {
+    pub(super) fn begin(roots: Vec<u32>) -> Result<OtherUsage, String> {
         let (mut now, many) = (os::processes()?, 256);
         let is_whole = !cfg!(target_os = "linux") || now.iter().any(|entry| entry.nature == ProcessNature::Kernel);
         if !is_whole {
@@ -63,7 +64,7 @@ impl Tally {
         }
         now.sort_unstable_by_key(|entry| entry.pid);
         let room = now.len() + many;
-        Ok(Tally {
+        Ok(OtherUsage {
             roots,
             before: Vec::with_capacity(room),
             now,
@@ -82,8 +83,8 @@ impl Tally {
     }
 
     fn add(&mut self) -> Duration {
-        self.tell_sides();
-        self.tell_inherited();
+        self.find_sides();
+        self.find_inherited();
         let mut sum = Duration::ZERO;
         for ((entry, side), inherited) in self.now.iter().zip(&self.sides).zip(&self.inherited) {
             if *side != Side::Other {
@@ -103,7 +104,7 @@ impl Tally {
         sum
     }
 
-    fn tell_sides(&mut self) {
+    fn find_sides(&mut self) {
         self.sides.clear();
         self.sides.resize(self.now.len(), Side::Unknown);
         for place in 0..self.now.len() {
@@ -114,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// By the nearest ancestor that tells.
+    /// The side by the nearest ancestor that decides it.
     fn side_of(&self, place: usize) -> Side {
         let mut at = Some(place);
         // A parent's number may have been given to a descendant (Windows): no longer than the table.
@@ -134,7 +135,7 @@ impl Tally {
         Side::Other
     }
 
-    fn tell_inherited(&mut self) {
+    fn find_inherited(&mut self) {
         self.inherited.clear();
         self.inherited.resize(self.now.len(), Duration::ZERO);
         for gone in self.before.iter().filter(|entry| same(&self.now, entry).is_none()) {
@@ -162,8 +163,8 @@ impl Tally {
             self.used.into_iter().map(|(name, cpu)| (name, cpu.as_secs_f64() / seconds)).collect();
         used.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let mean_cores = used.iter().map(|(_, cores)| cores).sum();
-        let program = |(name, cores): &(ProcessName, f64)| Program { name: name.to_string(), cores: *cores };
-        let programs = used.iter().take(MOST_NAMES).map(program).collect();
+        let programs = used.iter().take(MOST_NAMES);
+        let programs = programs.map(|(name, cores)| Program { name: name.to_string(), cores: *cores }).collect();
         OtherLoad { mean_cores, peak_cores: f64::max(peak_cores, mean_cores), programs, used }
     }
 }
@@ -191,14 +192,14 @@ mod tests {
     fn tally(before: &[ProcessEntry], now: &[ProcessEntry]) -> (Duration, OtherLoad) {
         let sides = (Vec::new(), Vec::new(), Vec::new());
         let (before, now) = (before.to_vec(), now.to_vec());
-        let mut tally = Tally { roots: vec![50], before, now, sides: sides.0, inherited: sides.1, used: sides.2 };
+        let mut tally = OtherUsage { roots: vec![50], before, now, sides: sides.0, inherited: sides.1, used: sides.2 };
         let sum = tally.add();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))
     }
 
     #[test]
     fn what_is_measured_and_the_kernel_are_no_others() {
-        let at = |cpu| {
+        fn at(cpu: u64) -> [ProcessEntry; 8] {
             [
                 entry(1, 0, "init", 100),
                 entry(2, 0, "kthreadd", cpu),
@@ -209,7 +210,7 @@ mod tests {
                 entry(60, 50, "server", cpu),
                 entry(61, 60, "backend", cpu),
             ]
-        };
+        }
         let (sum, load) = tally(&at(0), &at(1_000));
         assert_eq!(sum, Duration::from_millis(1_500));
         assert_eq!((load.mean_cores, load.peak_cores), (0.75, 0.75));
@@ -241,9 +242,11 @@ mod tests {
     #[test]
     fn a_look_is_cheap_and_takes_no_new_memory() {
         const LOOKS: u32 = 50;
-        let mut tally = Tally::begin(vec![std::process::id()]).unwrap();
+        let mut tally = OtherUsage::begin(vec![std::process::id()]).unwrap();
         tally.look().unwrap();
-        let room = |tally: &Tally| [tally.before.capacity() + tally.now.capacity(), tally.sides.capacity()];
+        fn room(usage: &OtherUsage) -> [usize; 2] {
+            [usage.before.capacity() + usage.now.capacity(), usage.sides.capacity()]
+        }
         let (before, cpu) = (room(&tally), crate::cpu::thread_cpu().unwrap());
         for _ in 0..LOOKS {
             tally.look().unwrap();
@@ -251,8 +254,8 @@ mod tests {
         let each = (crate::cpu::thread_cpu().unwrap() - cpu) / LOOKS;
         println!("a look at {} processes took {each:?}", tally.now.len());
         // Programs that others start meanwhile need some.
-        let is_as_before = |(now, before): (usize, usize)| now <= 2 * before;
-        assert!(room(&tally).into_iter().zip(before).all(is_as_before), "{:?} after {before:?}", room(&tally));
+        let grows = room(&tally).into_iter().zip(before).any(|(now, before)| now > 2 * before);
+        assert!(!grows, "{:?} after {before:?}", room(&tally));
         // An optimised build takes a third of it, and dear looks come less often.
         assert!(each < Duration::from_micros(200) * tally.now.len() as u32, "{each:?}");
     }

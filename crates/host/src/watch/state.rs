@@ -1,4 +1,4 @@
-//! What changes slowly, read before and after a run.
+//! Conditions that change slowly, read before and after a run.
 
 use crate::memory::{self, Memory};
 use crate::system::{Power, power};
@@ -15,7 +15,7 @@ pub(crate) struct State {
     pub(crate) swapped_bytes: Result<u64, String>,
 }
 
-/// By the control group's quota, since the group was made.
+/// Throttling by the control group's quota, since the group was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Throttled {
     pub(crate) quota_cores: Option<f64>,
@@ -59,15 +59,16 @@ mod os {
 
     pub(super) use crate::facts::linux::governor;
 
-    /// Without a group there is no quota.
+    /// Reads the throttling. Without a group there is no quota.
     pub(super) fn throttled() -> Result<Throttled, String> {
-        let never = |quota_cores| Throttled { quota_cores, times: 0, time_us: 0 };
-        let Ok(group) = cgroup::own("cpu") else { return Ok(never(None)) };
+        let Ok(group) = cgroup::own_controller("cpu") else {
+            return Ok(Throttled { quota_cores: None, times: 0, time_us: 0 });
+        };
         let quota_cores = group.cpu_quota_cores();
         match group.throttling() {
             Ok(found) => Ok(Throttled { quota_cores, times: found.times, time_us: found.time_us }),
             // The root group is not throttled, so it counts nothing.
-            Err(_) if quota_cores.is_none() => Ok(never(None)),
+            Err(_) if quota_cores.is_none() => Ok(Throttled { quota_cores, times: 0, time_us: 0 }),
             Err(reason) => Err(reason),
         }
     }
@@ -106,7 +107,8 @@ mod os {
     }
 }
 
-/// Of all cores and packages. A package counts once for each of its processors: only a difference means something.
+/// Heat events of all cores and packages. A package counts once for each of its processors: only a difference means
+/// something.
 #[cfg(any(target_os = "linux", test))]
 fn heat_under(cpus: &std::path::Path) -> Result<u64, String> {
     let names = std::fs::read_dir(cpus).map_err(|cause| format!("cannot list {}: {cause}", cpus.display()))?;
@@ -125,8 +127,9 @@ fn heat_under(cpus: &std::path::Path) -> Result<u64, String> {
 
 #[cfg(any(target_os = "linux", test))]
 fn swapped_pages(vmstat: &str) -> Option<u64> {
-    let count = |key| crate::system::text::value(vmstat, key, ' ')?.parse::<u64>().ok();
-    Some(count("pswpin")? + count("pswpout")?)
+    let [swapped_in, swapped_out] =
+        ["pswpin", "pswpout"].map(|key| crate::system::text::value(vmstat, key, ' ')?.parse::<u64>().ok());
+    Some(swapped_in? + swapped_out?)
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub struct LoadCounts {
     pub over_limits: Vec<u64>,
     /// Beyond the latency limit.
     pub late: u64,
-    /// Not started, already beyond the latency limit.
+    /// Transactions that were not started, since they were already beyond the latency limit.
     pub skipped: u64,
     /// Most transactions due and not started.
     pub backlog_max: u64,

@@ -211,7 +211,7 @@ fn missing_rights_are_named() {
     if matches!(Store::open(&path), Err(StoreError::Denied { .. })) {
         return rights_are_missing(&path);
     }
-    let itself = again("files::child_that_lacks_rights", DENIED, &path);
+    let itself = again("files::child_without_rights", DENIED, &path);
     let mut bound = Command::new("setpriv");
     bound.args(["--bounding-set", "-dac_override,-dac_read_search"]).env(DENIED, &path);
     let Ok(ran) = bound.arg(itself.get_program()).args(itself.get_args()).output() else {
@@ -226,7 +226,7 @@ fn missing_rights_are_named() {
 
 /// The part of `missing_rights_are_named` that runs without root's privileges; no test by itself.
 #[test]
-fn child_that_lacks_rights() {
+fn child_without_rights() {
     if let Some(path) = std::env::var_os(DENIED) {
         rights_are_missing(Path::new(&path));
     }

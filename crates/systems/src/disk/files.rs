@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use host::blocks::Access;
-use host::claim::Claim;
+use host::claim::FileClaim;
 use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, TargetVerdict};
@@ -52,7 +52,7 @@ pub(super) struct Files {
     /// Layers of devices under the files.
     layers: Option<Result<Vec<Layer>, String>>,
     /// Keep other étalons away.
-    claims: BTreeMap<PathBuf, Claim>,
+    claims: BTreeMap<PathBuf, FileClaim>,
 }
 
 impl Files {
@@ -132,7 +132,7 @@ impl Files {
             }
             // Left by an earlier run: a name of étalon's with its mark.
             DiskPlace::Folder { .. } | DiskPlace::Volume { .. }
-                if file.name.is_none() && Marker::of(path).is_some() =>
+                if file.name.is_none() && Marker::read(path).is_some() =>
             {
                 Ownership::Ours
             }
@@ -271,7 +271,7 @@ fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
     if !path.exists() {
         return true;
     }
-    Marker::of(path).is_some_and(|marker| {
+    Marker::read(path).is_some_and(|marker| {
         marker.state == MarkerState::Making || file.size_bytes.is_some_and(|bytes| bytes != marker.size_bytes)
     })
 }
@@ -315,7 +315,7 @@ fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &M
     let is_asked = file.access == Access::ReadWrite && ownership == Ownership::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
         || matches!(making.place, DiskPlace::Device(_))
-        || Marker::of(path).is_some();
+        || Marker::read(path).is_some();
     if !is_asked || is_allowed {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use host::claim::Claim;
+use host::claim::FileClaim;
 use host::target::{Marker, RawDevice};
 use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 use model::SystemPlan;
@@ -22,7 +22,7 @@ pub(super) enum DiskPlace {
     /// Made if missing.
     File { path: PathBuf, made: Vec<PathBuf> },
     /// Mounted at `path`. The claim keeps other étalons from its image.
-    Volume { volume: Mutex<Option<Box<(MadeVolume, Claim)>>>, path: PathBuf, made: Vec<PathBuf> },
+    Volume { volume: Mutex<Option<Box<(MadeVolume, FileClaim)>>>, path: PathBuf, made: Vec<PathBuf> },
     /// All its data may be lost.
     Device(RawDevice),
 }
@@ -67,7 +67,7 @@ pub(super) fn would_drop(path: &Path) -> String {
     if is_folder(path) {
         return format!("nothing but files that étalon makes in {shown}");
     }
-    match (path.exists(), Marker::of(path)) {
+    match (path.exists(), Marker::read(path)) {
         (false, _) => format!("nothing: {shown} does not exist yet"),
         (true, Some(_)) => format!("the file {shown}, which étalon made, if it has not the size that is asked for"),
         (true, None) => format!("nothing: étalon did not make {shown}, and writes to it with `--yes` only"),

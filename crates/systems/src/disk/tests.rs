@@ -211,7 +211,7 @@ fn what_is_not_étalon_s_is_not_written_over() {
     assert!(refused.hint.unwrap().contains("--yes"));
     opened.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes, "it is as it was");
-    assert!(Marker::of(&path).is_none());
+    assert!(Marker::read(&path).is_none());
     let allowed = DiskSystem::open(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
     run(&allowed, &write).unwrap();
     allowed.drop_all().unwrap();

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use host::process::{Held, Limit};
+use host::process::{Limit, LimitTarget};
 use wire::postgres::base_backup::{Message, Options};
 
 use super::PostgresSystem;
@@ -176,7 +176,7 @@ impl PostgresBackups<'_> {
         let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
         let pid = self.system.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
         let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
-        tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
+        tool::hold(LimitTarget::Tree(pid), &bounds, "the backup").map(Some)
     }
 
     /// Takes the backup by the program.

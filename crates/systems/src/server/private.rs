@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use host::HostError;
 use host::copy::Blocks;
-use host::process::{Bounds, Ended, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
+use host::process::{Bounds, Ended, Limit, LimitTarget, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
 use model::plan::PrivateServer;
 use model::{Facts, SystemPlan};
@@ -665,7 +665,7 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
         let cause = "étalon can limit only a server that it has started itself";
         return Err(Failure::new(FailureKind::Unsupported, tried, cause));
     };
-    let limit = Limit::hold(Held::Tree(pid), &Bounds::of_cores(cores));
+    let limit = Limit::apply(LimitTarget::Tree(pid), &Bounds::of_cores(cores));
     Ok(Box::new(limit.map_err(|error| Failure::new(FailureKind::Unsupported, tried, error))?))
 }
 

@@ -367,7 +367,7 @@ impl System for SqliteSystem {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }
         if let Ok(traffic) = self.own_files() {
-            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.of(kind));
+            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.for_kind(kind));
             counters.set("log_syncs", "", files.iter().map(|file| file.syncs).sum::<u64>() as f64);
             counters.set("log_records", "records", files.iter().map(|file| file.writes).sum::<u64>() as f64);
         }

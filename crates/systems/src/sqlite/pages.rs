@@ -82,7 +82,7 @@ impl PagesDialect for Pages {
 
     fn account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let places = match system.own_files() {
-            Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.of(kind))).to_vec(),
+            Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.for_kind(kind))).to_vec(),
             Err(reason) => FileKind::ALL.map(|kind| IoPlace::unknown(class_of(kind), kind.as_str(), &reason)).to_vec(),
         };
         Ok(IoAccount { places, ..IoAccount::default() })

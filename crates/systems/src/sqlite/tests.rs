@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use std::io::Write as _;
 
-use host::claim::Claim;
+use host::claim::FileClaim;
 
 use super::*;
 use crate::durability::tests::combinations;
@@ -185,7 +185,7 @@ fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
         fs::write(&empty, "").unwrap();
         let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        assert!(empty.exists() && !Claim::path(&path).exists());
+        assert!(empty.exists() && !FileClaim::path(&path).exists());
         fs::remove_file(&empty).unwrap();
     }
 }
@@ -197,20 +197,20 @@ fn an_empty_file_of_a_killed_étalon_is_made_anew_and_no_other() {
     let path = folder.path().join("x.db");
     let opened = || open(&system(format!("sqlite:{}", path.display()), &[]));
     for file in [path.clone(), companion(&path, ".pristine")] {
-        let claim = Claim::take(&path).unwrap();
+        let claim = FileClaim::take(&path).unwrap();
         claim.make_empty(&file).unwrap();
-        let left = fs::read(Claim::path(&path)).unwrap();
+        let left = fs::read(FileClaim::path(&path)).unwrap();
         drop(claim);
-        fs::write(Claim::path(&path), &left).unwrap();
+        fs::write(FileClaim::path(&path), &left).unwrap();
         opened().unwrap().drop_all().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        fs::write(Claim::path(&path), &left).unwrap();
+        fs::write(FileClaim::path(&path), &left).unwrap();
         fs::write(&file, "").unwrap();
         let failure = opened().err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         assert!(file.exists());
         fs::remove_file(&file).unwrap();
-        fs::remove_file(Claim::path(&path)).unwrap();
+        fs::remove_file(FileClaim::path(&path)).unwrap();
     }
 }
 
@@ -261,8 +261,8 @@ fn a_new_database_is_marked_without_a_journal() {
     let path = folder.path().join("x.db");
     let opened = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
     let traffic = host::sqlite_vfs::traffic(&path).unwrap();
-    assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
-    assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
+    assert_eq!(traffic.for_kind(FileKind::Journal), host::sqlite_vfs::FileIo::default());
+    assert!(traffic.for_kind(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
 
@@ -294,7 +294,7 @@ fn a_database_is_claimed_until_it_is_dropped() {
     let path = folder.path().join("made/x.db");
     let made = system(format!("sqlite:{}", path.display()), &[]);
     let (first, second) = (open(&made).unwrap(), open(&made).unwrap());
-    let lock = Claim::path(&path);
+    let lock = FileClaim::path(&path);
     assert!(lock.exists());
     // Like another process.
     assert!(fs::File::open(&lock).unwrap().try_lock().is_err());
@@ -310,7 +310,7 @@ fn a_database_is_claimed_until_it_is_dropped() {
 fn a_database_that_another_étalon_has_is_refused_with_its_name() {
     let folder = folder();
     let path = folder.path().join("x.db");
-    let theirs = fs::File::create(Claim::path(&path)).unwrap();
+    let theirs = fs::File::create(FileClaim::path(&path)).unwrap();
     theirs.try_lock().unwrap();
     (&theirs).write_all(b"pid=7\ncommand=etalon run other.toml\nsince_unix_ms=1\n").unwrap();
     fs::write(&path, "theirs").unwrap();

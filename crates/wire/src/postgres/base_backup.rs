@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart() {
+    fn messages_are_distinguished() {
         let archive = Message::Archive { name: b"base.tar.zst", tablespace: b"" };
         assert_eq!(Message::parse(b"nbase.tar.zst\0\0").unwrap(), archive);
         assert_eq!(Message::parse(b"dabc").unwrap(), Message::Data(b"abc"));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_bytes_are_told_apart() {
+    fn texts_and_bytes_are_distinguished() {
         assert_eq!(text(kind::NVARCHAR, 0, b"\xe9\x00t\x00"), "ét");
         assert_eq!(text(kind::BIGCHAR, 0, b"\xe9t"), "ét");
         assert_eq!(text(kind::BIGVARBINARY, 0, &[1, 0xab]), "0x01AB");

@@ -30,7 +30,7 @@ fn twenty_binds_before_one_sync_are_one_reply() {
 }
 
 #[test]
-fn replies_of_several_syncs_are_told_apart() {
+fn replies_of_several_syncs_are_distinguished() {
     let mut client = trusted();
     let select = prepared(&mut client, "SELECT 1 / $1", &[oid::INT4], Ending::Sync);
     let mut out = Vec::new();

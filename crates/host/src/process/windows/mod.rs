@@ -30,7 +30,7 @@ fn own_job() -> Result<&'static Job, String> {
     own.as_ref().map_err(|reason| format!("étalon is in no job of its own: {reason}"))
 }
 
-/// What the job has used without étalon and those that still run.
+/// CPU time of the job without étalon and those that still run.
 pub fn ended_children_cpu() -> Result<Duration, String> {
     let all = own_job()?.cpu().map_err(|cause| format!("the job that étalon is in cannot be asked: {cause}"))?;
     if all < process_cpu()? {
@@ -39,7 +39,7 @@ pub fn ended_children_cpu() -> Result<Duration, String> {
     Ok(all.saturating_sub(tree_cpu(std::process::id())?))
 }
 
-/// Without an administrator's rights, which PostgreSQL refuses, as root's on Unix.
+/// Starts a server without an administrator's rights, which PostgreSQL refuses, as root's on Unix.
 pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
     if spec.run_as.is_some() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "étalon runs servers as another user on Unix only"));
@@ -48,7 +48,7 @@ pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
     restricted::spawn(spec, log, CREATE_NEW_PROCESS_GROUP)
 }
 
-/// In a console group of its own, so that Ctrl-C reaches étalon alone.
+/// Puts a command in a console group of its own, so that Ctrl-C reaches étalon alone.
 pub(super) fn apart_from_terminal(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }

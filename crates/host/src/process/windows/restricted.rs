@@ -1,4 +1,4 @@
-//! A process without an administrator's rights, whoever runs étalon, as PostgreSQL's `pg_ctl` starts its server.
+//! A process without an administrator's rights, even if étalon has them, as PostgreSQL's `pg_ctl` starts its server.
 //!
 //! `std` starts processes with étalon's own token only; hence a start by hand.
 
@@ -23,7 +23,7 @@ use windows_sys::Win32::System::Threading::{
 use crate::process::server::ServerSpec;
 use crate::system::windows::token;
 
-/// As `std`'s, which is made by `std` alone.
+/// A child like that of `std`, which `std` alone can make.
 #[derive(Debug)]
 pub(in crate::process) struct Child {
     process: OwnedHandle,
@@ -100,7 +100,7 @@ pub(super) fn spawn(spec: &ServerSpec, log: File, flags: u32) -> io::Result<Chil
         return Err(io::Error::last_os_error());
     }
     let owned = |handle: RawHandle| {
-        // SAFETY: the call opened it for this process, and nobody else owns it.
+        // SAFETY: the call opened it for this process, and no one else owns it.
         unsafe { OwnedHandle::from_raw_handle(handle) }
     };
     drop(owned(made.hThread));
@@ -117,7 +117,7 @@ fn inherit(file: &File) -> io::Result<()> {
 
 /// Étalon's own, but for what the server is to have or not to have.
 fn environment(own: impl Iterator<Item = (OsString, OsString)>, spec: &ServerSpec) -> io::Result<Vec<u16>> {
-    // Windows tells names apart without regard to case, and wants them in order.
+    // Windows compares names without regard to case, and wants them in order.
     let key = |name: &OsStr| name.to_string_lossy().to_uppercase();
     let mut all: BTreeMap<String, (OsString, OsString)> =
         own.map(|(name, value)| (key(&name), (name, value))).collect();

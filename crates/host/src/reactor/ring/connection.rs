@@ -7,9 +7,9 @@ use super::super::Socket;
 pub(super) enum Sending {
     /// There are none.
     Idle,
-    /// Completes during submission; a completion tells only what was left.
+    /// Completes during submission; a completion reports only what was left.
     AtOnce,
-    /// The socket had no room; the request's completion tells.
+    /// The socket had no room; the request's completion reports it.
     Waiting,
 }
 
@@ -17,13 +17,13 @@ pub(super) enum Sending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Open,
-    /// By the peer or the operating system; the caller was told.
+    /// The peer or the operating system has ended it; the caller knows.
     Ended,
-    /// By the caller; the kernel still holds requests.
+    /// The caller has closed it; the kernel still has requests.
     Closing,
 }
 
-/// In a buffer of the kernel's choice.
+/// Received bytes in a buffer of the kernel's choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) buffer: u16,

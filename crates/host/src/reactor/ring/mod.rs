@@ -53,7 +53,7 @@ pub(super) struct Ring {
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     to_send: VecDeque<u32>,
-    /// Without a receive request.
+    /// Connections without a receive request.
     to_receive: Vec<u32>,
     /// Whose send left something.
     to_continue: Vec<u32>,
@@ -197,7 +197,7 @@ impl Ring {
         }
     }
 
-    /// Copies the bytes of a held buffer and gives it back.
+    /// Copies the bytes of a borrowed buffer and gives it back.
     fn keep_piece(&mut self, slot: u32) {
         let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
         let (Some(piece), Some(buffers)) = (connection.piece.take(), &self.buffers) else { return };
@@ -218,8 +218,8 @@ impl Ring {
             // An earlier flush may have brought something.
             let wait = if self.happened.is_empty() { Wait::until(deadline_ns) } else { Wait::No };
             self.turn(wait)?;
-            let passed = || deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
-            if !self.happened.is_empty() || passed() {
+            let is_over = deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
+            if !self.happened.is_empty() || is_over {
                 events.append(&mut self.happened);
                 return Ok(());
             }
@@ -397,7 +397,7 @@ impl Ring {
         }
     }
 
-    /// Of a send that did not go at once, or one that waited.
+    /// Handles the completion of a send that did not go at once, or of one that waited.
     fn take_sent(&mut self, slot: u32, result: i32) {
         let Some(connection) = self.at(slot) else { return };
         connection.sent += result.max(0) as usize;
@@ -407,7 +407,7 @@ impl Ring {
             self.to_continue.push(slot);
             return;
         }
-        // The server's last words are still to come; the end is told then.
+        // The server's last words are still to come; the end is reported then.
         connection.land();
         self.after_send(slot);
     }

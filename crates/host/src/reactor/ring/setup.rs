@@ -17,7 +17,7 @@ pub(super) fn open(capacity: usize) -> Result<(IoUring, Vec<&'static str>), Stri
     Ok((io, names))
 }
 
-/// What the ring cannot do without.
+/// Refuses a ring without the features that it cannot do without.
 fn demand(io: &IoUring) -> Result<(), String> {
     let parameters = io.params();
     if !(parameters.is_feature_ext_arg()

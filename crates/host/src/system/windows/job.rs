@@ -20,14 +20,14 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// With this process in it, and what it starts from then on. Since Windows 8 jobs may lie within others.
+    /// A job with this process in it, and what it starts from then on. Since Windows 8 jobs may lie within others.
     pub(crate) fn around_this_process() -> io::Result<Job> {
         // SAFETY: both pointers may be null: default security, no name.
         let handle = unsafe { CreateJobObjectW(null(), null()) };
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: an open handle that nobody else owns.
+        // SAFETY: an open handle that no one else owns.
         let handle = unsafe { OwnedHandle::from_raw_handle(handle) };
         // SAFETY: the structure is plain numbers, for which zero is a value.
         let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };

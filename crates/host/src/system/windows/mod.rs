@@ -115,7 +115,7 @@ pub(crate) fn end_process(pid: u32) -> io::Result<()> {
     if unsafe { TerminateProcess(process.as_raw_handle(), 1) } == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What a process has read, written and otherwise asked of files, devices and sockets.
+/// Counters of what a process has read, written and otherwise asked of files, devices and sockets.
 pub(crate) fn io_of(pid: u32) -> Result<IO_COUNTERS, String> {
     let process = open_process(pid, PROCESS_QUERY_LIMITED_INFORMATION).map_err(|cause| cause.to_string())?;
     // SAFETY: the structure is plain numbers, for which zero is a value.
@@ -133,11 +133,11 @@ fn open_process(pid: u32, access: u32) -> io::Result<OwnedHandle> {
     if process.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: an open handle that nobody else owns.
+    // SAFETY: an open handle that no one else owns.
     Ok(unsafe { OwnedHandle::from_raw_handle(process) })
 }
 
-/// What `std` sleeps with: since Windows 10 of 2018 a timer that is not bound to the system's tick.
+/// The timer that `std` sleeps with: since Windows 10 of 2018 one that is not bound to the system's tick.
 pub(crate) fn timer() -> &'static str {
     // SAFETY: null is for default security and no name.
     let timer =
@@ -145,7 +145,7 @@ pub(crate) fn timer() -> &'static str {
     if timer.is_null() {
         return "tick";
     }
-    // SAFETY: an open handle that nobody else owns.
+    // SAFETY: an open handle that no one else owns.
     drop(unsafe { OwnedHandle::from_raw_handle(timer) });
     "high resolution"
 }
@@ -176,13 +176,13 @@ fn times(
     Ok(duration(user) + duration(kernel))
 }
 
-/// In steps of 100 ns.
+/// Converts a time in steps of 100 ns.
 fn duration(time: FILETIME) -> Duration {
     let steps = (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime);
     Duration::from_nanos(steps.saturating_mul(100))
 }
 
-/// With a zero at its end.
+/// The path in UTF-16, with a zero at its end.
 pub(crate) fn wide(path: &Path) -> Vec<u16> {
     path.as_os_str().encode_wide().chain([0]).collect()
 }

@@ -12,7 +12,7 @@ use windows_sys::core::GUID;
 
 use super::last_error;
 
-/// Of a core: it has several logical processors. See PROCESSOR_RELATIONSHIP.
+/// Flag of a core that has several logical processors. See PROCESSOR_RELATIONSHIP.
 const LTP_PC_SMT: u8 = 1;
 
 /// How many there are of each kind.
@@ -41,7 +41,7 @@ pub(crate) fn topology() -> Result<Topology, String> {
     }
     let (mut found, mut at) = (Topology::default(), 0);
     while at < bytes as usize {
-        // SAFETY: a record begins here, inside the room, and tells its own size.
+        // SAFETY: a record begins here, inside the room, and says its own size.
         let (size, kind, flags) = unsafe {
             let record = start.byte_add(at);
             ((*record).Size, (*record).Relationship, (*record).Anonymous.Processor.Flags)

@@ -1,4 +1,4 @@
-//! What runs as a service, by the service control manager.
+//! Running services, by the service control manager.
 
 use std::ffi::c_void;
 use std::ptr::null;
@@ -55,7 +55,7 @@ pub(crate) fn running_services() -> Result<Vec<String>, String> {
         if done == 0 && unsafe { GetLastError() } != ERROR_MORE_DATA {
             return Err(last_error("EnumServicesStatusEx"));
         }
-        // SAFETY: so many structures stand at the room's start, and their names lie in the same room.
+        // SAFETY: that many structures stand at the room's start, and their names lie in the same room.
         names.extend(unsafe {
             let found = room.as_ptr().cast::<c_void>().cast::<ENUM_SERVICE_STATUS_PROCESSW>();
             std::slice::from_raw_parts(found, count as usize).iter().map(|one| text_at(one.lpServiceName))

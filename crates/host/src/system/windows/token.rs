@@ -43,7 +43,7 @@ pub(crate) fn without_administrator() -> io::Result<OwnedHandle> {
     let mut own: HANDLE = null_mut();
     // SAFETY: the pseudo handle of this process, and a pointer to a local variable.
     checked(unsafe { OpenProcessToken(GetCurrentProcess(), wanted, &mut own) })?;
-    // SAFETY: an open handle that nobody else owns.
+    // SAFETY: an open handle that no one else owns.
     let own = unsafe { OwnedHandle::from_raw_handle(own) };
     let (mut administrators, mut power_users) =
         (well_known(WinBuiltinAdministratorsSid)?, well_known(WinBuiltinPowerUsersSid)?);
@@ -55,13 +55,14 @@ pub(crate) fn without_administrator() -> io::Result<OwnedHandle> {
         let own = own.as_raw_handle();
         CreateRestrictedToken(own, DISABLE_MAX_PRIVILEGE, 2, off.as_ptr(), 0, null(), 0, null(), &mut token)
     })?;
-    // SAFETY: an open handle that nobody else owns.
+    // SAFETY: an open handle that no one else owns.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     give_to_user(&token)?;
     Ok(token)
 }
 
-/// What an administrator's process makes belongs to administrators: without this it could not use its own pipes.
+/// Makes the user the owner of what the process makes. That of an administrator belongs to administrators: without this
+/// it could not use its own pipes.
 fn give_to_user(token: &OwnedHandle) -> io::Result<()> {
     let (mut user, mut rights, mut system) = (Room::new(), Room::new(), well_known(WinLocalSystemSid)?);
     let mut used = 0;

@@ -1,4 +1,5 @@
-//! What may change while a run goes on: judged by `etalon doctor` over a second, and beside each run over all of it.
+//! Conditions that may change during a run: judged by `etalon doctor` over a second, and during each run over all of
+//! it.
 
 use model::MarkKind;
 use model::disturbance::{AT_WORK_CORES, Limits, OTHER_LOAD, STEAL, SWAPPED_BYTES_PER_S};
@@ -11,7 +12,8 @@ use crate::watch::{State, Watched};
 pub(super) struct Finding {
     pub(super) kind: MarkKind,
     pub(super) check: Check,
-    /// Something happened beside the run; a property of the machine, such as a quota that was not reached, does not count.
+    /// Something happened during the run; a property of the machine, such as a quota that was not reached, does not
+    /// count.
     pub(super) disturbs: bool,
 }
 
@@ -40,7 +42,7 @@ pub(super) fn findings(watched: &Watched) -> Vec<Finding> {
 
 fn other_load(watched: &Watched) -> Finding {
     let cores = watched.cores().unwrap_or_else(|| crate::cpu::available_cores() as f64);
-    let check = Check::of(
+    let check = Check::from_reading(
         "other load",
         watched.others.as_ref().map_err(Clone::clone),
         "programs that are neither étalon nor its servers take time from both",
@@ -50,9 +52,10 @@ fn other_load(watched: &Watched) -> Finding {
                 Status::Good if load.peak_cores / cores >= OTHER_LOAD.bad => Status::Warn,
                 status => status,
             };
-            let peak = match load.peak_cores >= load.mean_cores + PEAK_CORES {
-                true => format!(", at most {:.1}", load.peak_cores),
-                false => String::new(),
+            let peak = if load.peak_cores >= load.mean_cores + PEAK_CORES {
+                format!(", at most {:.1}", load.peak_cores)
+            } else {
+                String::new()
             };
             let named = load.programs.iter().filter(|program| program.cores >= NAMED_CORES);
             let named: Vec<String> = named.map(|program| format!("{} {:.1}", program.name, program.cores)).collect();
@@ -60,11 +63,11 @@ fn other_load(watched: &Watched) -> Finding {
             (status, format!("{:.1} of {cores:.0} cores used by others{peak}{named}", load.mean_cores))
         },
     );
-    let mend = "find what runs (`top`, Task Manager), and stop it for the time of the benchmark";
-    Finding::of_status(MarkKind::MachineBusy, check.mend(mend))
+    let fix = "find what runs (`top`, Task Manager), and stop it for the time of the benchmark";
+    Finding::of_status(MarkKind::MachineBusy, check.fix(fix))
 }
 
-/// A peak is told if it is so much above the mean.
+/// A peak is reported if it is this much above the mean.
 const PEAK_CORES: f64 = 0.15;
 /// Less is shown as 0.0.
 const NAMED_CORES: f64 = 0.05;
@@ -82,34 +85,32 @@ fn judge(limits: Limits, share: f64) -> Status {
 fn at_work(watched: &Watched) -> Finding {
     const KINDS: [(Kind, &str); 3] =
         [(Kind::Antivirus, "scanner"), (Kind::Backups, "backup"), (Kind::Updates, "update")];
-    let check = Check::of(
+    let check = Check::from_reading(
         "scanners, backups and updates",
         watched.others.as_ref().map_err(Clone::clone),
         "they read and write whole disks, and push the server's pages out of memory",
         |load| {
-            let what = |name: &str| KINDS.iter().find(|(kind, _)| kind.has(name)).map(|(_, what)| *what);
             let busy = load.used.iter().filter(|(_, cores)| *cores >= AT_WORK_CORES);
-            let found: Vec<String> = busy
-                .filter_map(|(name, cores)| Some(format!("{} at work: {} {cores:.2} cores", what(name)?, &**name)))
-                .collect();
-            match found.is_empty() {
-                true => (Status::Good, "none at work".to_owned()),
-                false => (Status::Warn, found.join(", ")),
-            }
+            let found = busy.filter_map(|(name, cores)| {
+                let (_, what) = KINDS.iter().find(|(kind, _)| kind.has(name))?;
+                Some(format!("{what} at work: {} {cores:.2} cores", &**name))
+            });
+            let found: Vec<String> = found.collect();
+            if found.is_empty() { (Status::Good, "none at work".to_owned()) } else { (Status::Warn, found.join(", ")) }
         },
     );
-    Finding::of_status(MarkKind::MachineJobs, check.mend("wait for it, or stop it for the time of the benchmark"))
+    Finding::of_status(MarkKind::MachineJobs, check.fix("wait for it, or stop it for the time of the benchmark"))
 }
 
 fn steal(watched: &Watched) -> Finding {
-    let check = Check::of(
+    let check = Check::from_reading(
         "steal",
         watched.cpu.as_ref().map(|cpu| cpu.steal_share).map_err(Clone::clone),
         "the hypervisor gives this machine's time to others; a pause of the machine looks like a slow server",
         |share| (judge(STEAL, share), format!("the hypervisor kept {:.1} % of the processors' time", share * 100.0)),
     );
-    let mend = "measure on a host of its own, or with reserved processors";
-    Finding::of_status(MarkKind::MachineSteal, check.mend(mend))
+    let fix = "measure on a host of its own, or with reserved processors";
+    Finding::of_status(MarkKind::MachineSteal, check.fix(fix))
 }
 
 fn both<T: Clone>(before: &Result<T, String>, after: &Result<T, String>) -> Result<(T, T), String> {
@@ -118,7 +119,7 @@ fn both<T: Clone>(before: &Result<T, String>, after: &Result<T, String>) -> Resu
 
 fn throttling(before: &State, after: &State) -> Finding {
     let mut disturbs = false;
-    let check = Check::of(
+    let check = Check::from_reading(
         "cpu throttling",
         both(&before.throttled, &after.throttled),
         "a CPU quota stops all threads until its next period, some 100 ms: the tail of the latencies is the quota's",
@@ -135,12 +136,12 @@ fn throttling(before: &State, after: &State) -> Finding {
             (status, format!("{quota}, held back {} times before", after.times))
         },
     );
-    let mend = "give the container or service no CPU quota (cpu.max), or bind it to whole cores (cpuset)";
-    Finding { kind: MarkKind::MachineThrottled, check: check.mend(mend), disturbs }
+    let fix = "give the container or service no CPU quota (cpu.max), or bind it to whole cores (cpuset)";
+    Finding { kind: MarkKind::MachineThrottled, check: check.fix(fix), disturbs }
 }
 
 fn heat(before: &State, after: &State) -> Finding {
-    let check = Check::of(
+    let check = Check::from_reading(
         "heat",
         both(&before.heat, &after.heat),
         "hot processors slow down, so that what is measured later looks slower",
@@ -149,13 +150,13 @@ fn heat(before: &State, after: &State) -> Finding {
             times => (Status::Bad, format!("processors were slowed down for heat {times} times")),
         },
     );
-    let mend = "cool it, or let it rest between runs; a longer warm-up shows the speed that it can hold";
-    Finding::of_status(MarkKind::MachineThrottled, check.mend(mend))
+    let fix = "cool it, or let it rest between runs; a longer warm-up shows the speed that it can hold";
+    Finding::of_status(MarkKind::MachineThrottled, check.fix(fix))
 }
 
 fn governor(before: &State, after: &State) -> Finding {
     let mut disturbs = false;
-    let check = Check::of(
+    let check = Check::from_reading(
         "cpu governor",
         both(&before.governor, &after.governor),
         "any policy but `performance` lowers clock speeds between requests, so that a quiet server looks slow",
@@ -167,7 +168,7 @@ fn governor(before: &State, after: &State) -> Finding {
             (if after == "performance" { Status::Good } else { Status::Warn }, after)
         },
     );
-    Finding { kind: MarkKind::MachinePower, check: check.mend("cpupower frequency-set -g performance"), disturbs }
+    Finding { kind: MarkKind::MachinePower, check: check.fix("cpupower frequency-set -g performance"), disturbs }
 }
 
 fn power(before: &State, after: &State) -> Finding {
@@ -175,7 +176,7 @@ fn power(before: &State, after: &State) -> Finding {
         Ok((before, after)) if before != after => {
             let check = machine::on_power(Ok(before));
             let found = format!("the power source went from {} to {}", before.as_str(), after.as_str());
-            Check { status: Status::Bad, found, ..check }.mend("leave it plugged in")
+            Check { status: Status::Bad, found, ..check }.fix("leave it plugged in")
         }
         both => machine::on_power(both.map(|(_, after)| after)),
     };
@@ -192,12 +193,15 @@ fn memory(before: &State, after: &State) -> Finding {
 
 fn swap(watched: &Watched) -> Finding {
     let (before, after) = (&watched.before, &watched.after);
-    // A kernel that counts no swapping may still tell what is in use.
+    // A kernel that counts no swapping may still say what is in use.
     let moved_bytes = both(&before.swapped_bytes, &after.swapped_bytes).map(|(then, now)| now.saturating_sub(then));
     let least_bytes = SWAPPED_BYTES_PER_S * watched.elapsed.as_secs_f64();
     let mut disturbs = false;
-    let check =
-        Check::of("swap", after.memory.clone(), "what was swapped out comes back in the middle of a run", |memory| {
+    let check = Check::from_reading(
+        "swap",
+        after.memory.clone(),
+        "what was swapped out comes back in the middle of a run",
+        |memory| {
             match moved_bytes {
                 Ok(bytes) if bytes > 0 && bytes as f64 >= least_bytes => {
                     disturbs = true;
@@ -210,8 +214,9 @@ fn swap(watched: &Watched) -> Finding {
                     (status, format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
                 }
             }
-        });
-    let check = check.mend("swapoff -a && swapon -a, once there is memory for it");
+        },
+    );
+    let check = check.fix("swapoff -a && swapon -a, once there is memory for it");
     Finding { kind: MarkKind::MachineMemory, check, disturbs }
 }
 
@@ -275,10 +280,11 @@ mod tests {
     }
 
     #[test]
-    fn other_programs_are_told_in_cores_and_by_name() {
+    fn other_programs_are_named_with_their_cores() {
         let mut busy = quiet();
-        let program = |name: &str, cores| Program { name: name.to_owned(), cores };
-        let programs = vec![program("rsync", 1.2), program("cc1", 0.21), program("cron", 0.01)];
+        let programs = [("rsync", 1.2), ("cc1", 0.21), ("cron", 0.01)]
+            .map(|(name, cores)| Program { name: name.to_owned(), cores })
+            .to_vec();
         let used = [("rsync", 1.2), ("clamd", 0.004)].map(|(name, cores)| (ProcessName::new(name), cores));
         busy.others = Ok(OtherLoad { mean_cores: 1.42, peak_cores: 1.9, programs, used: used.to_vec() });
         assert_eq!(
@@ -296,27 +302,27 @@ mod tests {
     }
 
     #[test]
-    fn the_hypervisor_quotas_and_heat_are_told() {
-        let mut held = quiet();
-        held.cpu = Ok(MachineCpu { busy_share: 0.9, steal_share: 0.073, of_core_seconds: 20.0 });
-        held.after.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 12, time_us: 340_000 });
-        held.after.heat = Ok(9);
-        let said = words(&held);
-        assert_eq!(said[0], (MarkKind::MachineSteal, "the hypervisor kept 7.3 % of the processors' time".to_owned()));
-        assert_eq!(said[1].1, "a quota of 1.50 cores held everything back 12 times, for 340 ms");
-        assert_eq!(said[2], (MarkKind::MachineThrottled, "processors were slowed down for heat 2 times".to_owned()));
+    fn hypervisor_quotas_and_heat_are_reported() {
+        let mut throttled = quiet();
+        throttled.cpu = Ok(MachineCpu { busy_share: 0.9, steal_share: 0.073, of_core_seconds: 20.0 });
+        throttled.after.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 12, time_us: 340_000 });
+        throttled.after.heat = Ok(9);
+        let words = words(&throttled);
+        assert_eq!(words[0], (MarkKind::MachineSteal, "the hypervisor kept 7.3 % of the processors' time".to_owned()));
+        assert_eq!(words[1].1, "a quota of 1.50 cores held everything back 12 times, for 340 ms");
+        assert_eq!(words[2], (MarkKind::MachineThrottled, "processors were slowed down for heat 2 times".to_owned()));
     }
 
     #[test]
-    fn power_memory_and_swapping_are_told() {
+    fn power_memory_and_swapping_are_reported() {
         let mut moved = quiet();
         moved.after.power = Ok(Power::Battery);
         moved.after.governor = Ok("powersave".to_owned());
         moved.before.memory = moved.before.memory.map(|memory| Memory { available_bytes: 1 << 30, ..memory });
         moved.after.swapped_bytes = Ok(55 << 20);
-        let said: Vec<String> = words(&moved).into_iter().map(|(_, words)| words).collect();
+        let details: Vec<String> = words(&moved).into_iter().map(|(_, detail)| detail).collect();
         assert_eq!(
-            said,
+            details,
             [
                 "the governor of clock speeds went from performance to powersave",
                 "the power source went from mains to battery",
