@@ -139,14 +139,14 @@ pub struct Question {
     /// The values of `$1 $2 …` follow a `.smack` file
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
-    /// Run on this system instead of the plan's; several are compared
+    /// Run on this system instead of the plan's
     ///
-    /// The name of one of the plan's systems picks that one
+    /// Several are compared. The name of one of the plan's systems picks that one
     #[arg(long, visible_alias = "url", value_name = "[NAME=]URL", help_heading = heading::SYSTEMS)]
     pub system: Vec<String>,
-    /// Script that the clients run; several are measured one by one
+    /// Script that the clients run
     ///
-    /// A file in pgbench's or super-smack's language, or a built-in script. Without it `tpcb-like` and `select-only`, on
+    /// Several are measured one by one. A file in pgbench's or super-smack's language, or a built-in script. Without it `tpcb-like` and `select-only`, on
     /// tables that étalon makes
     #[arg(long, value_name = "FILE|NAME", help_heading = heading::LOAD)]
     pub script: Vec<String>,
@@ -160,7 +160,9 @@ pub struct Question {
     /// Rounds and runs are fitted into it. Without it two systems take about a minute
     #[arg(long = "for", value_name = "TIME", help_heading = heading::SCHEDULE)]
     pub time: Option<String>,
-    /// Name of the experiment, in its report and its files' names
+    /// Name of the experiment
+    ///
+    /// It stands in the report and in the names of the files
     #[arg(long, value_name = "NAME", help_heading = heading::OUTPUT)]
     pub name: Option<String>,
 }
@@ -176,21 +178,27 @@ pub struct PlanSource {
     /// The images of volumes are made there, too
     #[arg(long, value_name = "DIR", help_heading = heading::SYSTEMS)]
     pub target: Option<PathBuf>,
-    /// Run one round of short runs to see it work: no verdict
+    /// Run one round of short runs, for no verdict
     ///
-    /// The plan's quick form, if it has one
+    /// To see it work: the plan's quick form, if it has one
     #[arg(long, conflicts_with = "time", help_heading = heading::SCHEDULE)]
     pub quick: bool,
-    /// Rounds; a range such as `6..60` stops when every row is decided
+    /// Number of rounds, or a range: `6..60`
+    ///
+    /// A range stops when every row is decided
     #[arg(long, value_name = "N|FROM..TO", help_heading = heading::SCHEDULE)]
     pub rounds: Option<String>,
-    /// Override a key of the plan: `--set schedule.rounds=6`
+    /// Override a key of the plan
+    ///
+    /// As in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE", help_heading = heading::SYSTEMS)]
     pub set: Vec<String>,
     /// What is compared although it differs
     #[command(flatten)]
     pub allowing: Allowing,
-    /// Run one system as both sides: the first, or the one named
+    /// Run one system as both sides
+    ///
+    /// The first of the plan, or the one named
     #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", help_heading = heading::SYSTEMS)]
     pub aa: Option<String>,
 }
