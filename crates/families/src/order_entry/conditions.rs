@@ -383,21 +383,19 @@ fn of_shares(size: Size) -> Vec<Condition> {
 /// Names that tell one constant from another.
 const POPULAR: usize = 32;
 
+/// Lists them in the order in which they are asked: what breaks several is named by the first.
 fn passes(size: Size, extent: Extent) -> Vec<Pass> {
-    let mut alone = of_payments();
-    alone.extend(of_order_numbers());
-    let mut together = Vec::new();
+    let mut all: Vec<Pass> = of_payments().into_iter().chain(of_order_numbers()).map(Pass::from).collect();
     if extent != Extent::Quick {
-        together.extend([of_orders(), of_customers()]);
-        alone.extend(of_stock_and_amounts());
-        alone.push(of_counts());
+        all.extend([of_orders(), of_customers()]);
+        all.extend(of_stock_and_amounts().into_iter().chain([of_counts()]).map(Pass::from));
     }
     if extent == Extent::Loaded {
-        alone.extend([eleventh(size), of_rows(size)]);
-        alone.extend(of_shares(size));
-        alone.extend(loaded::conditions(size));
+        let of_load =
+            [eleventh(size), of_rows(size)].into_iter().chain(of_shares(size)).chain(loaded::conditions(size));
+        all.extend(of_load.map(Pass::from));
     }
-    alone.into_iter().map(Pass::from).chain(together).collect()
+    all
 }
 
 /// Number of conditions that were checked of a run that was measured.
