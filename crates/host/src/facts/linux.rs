@@ -41,11 +41,9 @@ fn add_cpu(facts: &mut Facts) {
     let microcode = text::value(&cpuinfo, "microcode", ':').ok_or("/proc/cpuinfo names no microcode".to_owned());
     facts.insert("cpu.microcode", microcode.map(str::to_owned), Nature::Identity);
     let topology = topology(&cpuinfo);
-    let counts: [(&str, fn(&Topology) -> usize); 3] =
-        [("cpu.sockets", |all| all.sockets), ("cpu.cores", |all| all.cores), ("cpu.threads", |all| all.threads)];
-    for (name, count) in counts {
-        let count = topology.as_ref().map(|all| count(all).to_string()).map_err(Clone::clone);
-        facts.insert(name, count, Nature::Identity);
+    for (place, name) in ["cpu.sockets", "cpu.cores", "cpu.threads"].into_iter().enumerate() {
+        let counts = topology.as_ref().map(|all| [all.sockets, all.cores, all.threads]);
+        facts.insert(name, counts.map(|counts| counts[place].to_string()).map_err(Clone::clone), Nature::Identity);
     }
     facts.identity("cpu.available", cpu::available_cores().to_string());
     let nodes = text::read("/sys/devices/system/node/online");
