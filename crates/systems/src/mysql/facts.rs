@@ -10,6 +10,7 @@ use wire::mysql::Flavor;
 use super::SCHEMA;
 use super::connect::Endpoint;
 use super::dialect::literal;
+use super::room;
 use super::session::variables;
 use super::url::Place;
 use super::{counters, durability};
@@ -269,16 +270,17 @@ const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, '
                      (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
                      digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
 
-/// Lists the engines of the load's tables; étalon's own have the default engine.
-fn engines(client: &mut Client, own: &str, tables: Tables) -> Result<Vec<String>, Failure> {
-    let mut engines = Vec::new();
-    if tables == Tables::None {
-        let sql = "SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND engine IS NOT NULL";
-        let rows = client.rows(sql).map_err(|error| failure("read the tables' engines", &error))?;
-        engines = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
-    }
-    if engines.is_empty() {
-        engines.push(own.to_owned());
+/// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.
+fn engines(client: &mut Client, default: &str, tables: Tables) -> Result<Vec<String>, Failure> {
+    let of_load = match tables {
+        Tables::Own => room::engines(client),
+        Tables::None => client
+            .rows("SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND engine IS NOT NULL")
+            .map(|rows| rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
+    };
+    let mut engines: Vec<String> = of_load.map_err(|error| failure("read the tables' engines", &error))?;
+    if engines.is_empty() || tables == Tables::Own {
+        engines.push(default.to_owned());
     }
     Ok(engines)
 }

@@ -95,6 +95,20 @@ fn names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
     }
 }
 
+/// Lists the engines of étalon's own tables, as far as they are made: others may have changed them.
+pub(super) fn engines(client: &mut Client) -> Result<Vec<String>, AskError> {
+    let tables = format!("SELECT table_name, engine FROM information_schema.tables WHERE table_schema = '{SCHEMA}'");
+    let found: Vec<[String; 2]> = client.rows(&tables)?.into_iter().map(columns).collect();
+    if !found.iter().any(|[name, _]| name == MARKER_TABLE) {
+        return Ok(Vec::new());
+    }
+    let own = names(client)?;
+    let is_own = |name: &str| own.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let of_own = found.into_iter().filter(|[name, engine]| is_own(name) && !engine.is_empty());
+    let engines: BTreeSet<String> = of_own.map(|[_, engine]| engine).collect();
+    Ok(engines.into_iter().collect())
+}
+
 impl Room {
     pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let names = names(client)?;

@@ -14,7 +14,22 @@ of_both_products! {
     a_private_server_that_does_not_start_says_why,
     the_server_counts_what_the_client_claims,
     promises_are_read_back_from_the_server,
+    the_engine_of_etalons_own_tables_is_read_back,
     large_data_sets_are_loaded_in_parts,
+}
+
+fn the_engine_of_etalons_own_tables_is_read_back() {
+    let system = start(Connect::Tcp, &[]);
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let before = system.facts().unwrap();
+    for (engine, tier) in [("MyISAM", DurabilityTier::Unsafe), ("MEMORY", DurabilityTier::Memory)] {
+        system.run(&format!("ALTER TABLE etalon.pgbench_history ENGINE = {engine}"));
+        let now = system.facts().unwrap();
+        assert_eq!(now.durability().unwrap().tier, tier, "{engine}");
+        assert!(now.changes_since(&before).iter().any(|change| change.name == "durability.tier"), "{engine}");
+    }
+    system.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(system.facts().unwrap().durability(), before.durability());
 }
 
 fn a_private_server_from_its_making_to_its_removal() {
