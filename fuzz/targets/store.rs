@@ -227,7 +227,7 @@ fn record(position: u32) -> RunRecord {
             Measurement::value("response_p99", "µs", Direction::Lower, Role::Primary, value),
         ],
         series: vec![series(None), series(Some(0)), series(Some(1))],
-        marks: vec![Mark { kind: MarkKind::Note, detail: "a note".to_owned() }],
+        marks: vec![Mark::new(MarkKind::Note, "a note")],
         points: Vec::new(),
     }
 }
