@@ -19,7 +19,7 @@ const RIVAL_POLL: Duration = Duration::from_millis(200);
 const BEAT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(1) };
 /// How long a claim may be missing before the tables count as another étalon's, and how long an étalon waits before it touches what
 /// another one left.
-pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(3) };
+pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(3) };
 
 /// Names this process among a server's users. Several systems of a plan may be one server with other settings or paths, so a
 /// claim is the process's.

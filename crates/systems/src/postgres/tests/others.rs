@@ -291,7 +291,7 @@ fn a_claim_missing_for_long_voids_what_was_measured() {
     server.run(&format!("SELECT pg_terminate_backend({})", server.text(HOLDER)));
     // On a busy machine a session ends some time after it was told to.
     soon(|| server.text(HOLDER).is_empty());
-    thread::sleep(Duration::from_secs(1));
+    thread::sleep(Duration::from_secs(2));
     server.run("ALTER DATABASE shop ALLOW_CONNECTIONS true");
     soon(|| !server.text(HOLDER).is_empty());
     let failure = system.check_claim().unwrap_err();
