@@ -56,7 +56,10 @@ fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
     };
     by_label(claim, &levels, statistic.estimate, direction, right)
         .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
-        .or_else(|| by_other_reading(facts, claim, &levels, statistic.estimate, direction, right))
+        .or_else(|| {
+            let because = other_reading(facts, claim, &levels, statistic.estimate, direction, right)?;
+            Some(Found::new(FindingStatus::Mislabelled, Some(right), because))
+        })
         .or_else(|| by_subset(facts, claim, &levels, statistic.estimate, direction, right))
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
 }
@@ -148,24 +151,7 @@ fn reading(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> String 
     }
 }
 
-/// Another estimate, another unit, or the other side.
-fn by_other_reading(
-    facts: &TableFacts,
-    claim: &PublishedClaim,
-    levels: &[Level],
-    estimate: Estimate,
-    direction: Option<Direction>,
-    right: f64,
-) -> Option<Found> {
-    // One digit matches too easily to prove anything.
-    if claim.printed.significant_digits() < 2 || claim.repetition.is_some() {
-        return None;
-    }
-    other_reading(facts, claim, levels, estimate, direction, right)
-        .map(|because| Found::new(FindingStatus::Mislabelled, Some(right), because))
-}
-
-/// Names the reading, other than the label's, by which the figure follows.
+/// Names the reading, other than the label's, by which the figure follows: another estimate, another unit, the other side.
 fn other_reading(
     facts: &TableFacts,
     claim: &PublishedClaim,
@@ -174,6 +160,10 @@ fn other_reading(
     direction: Option<Direction>,
     right: f64,
 ) -> Option<String> {
+    // One digit matches too easily to prove anything.
+    if claim.printed.significant_digits() < 2 || claim.repetition.is_some() {
+        return None;
+    }
     let printed = &claim.printed;
     let digits = printed.decimals + 1;
     for level in levels {

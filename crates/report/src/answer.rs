@@ -345,10 +345,12 @@ impl Question<'_> {
         let ends = if is_more { [lo, hi] } else { [1.0 / hi, 1.0 / lo] };
         let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time);
         let factor = found.iter().map(|row| row.ratio.max(1.0 / row.ratio)).fold(1.0, f64::max);
-        let interval = match is_speed && factor >= TIMES {
-            true => times(ends),
-            false if is_more => percents([lo - 1.0, hi - 1.0]),
-            false => percents([1.0 - hi, 1.0 - lo]),
+        let interval = if is_speed && factor >= TIMES {
+            times(ends)
+        } else if is_more {
+            percents([lo - 1.0, hi - 1.0])
+        } else {
+            percents([1.0 - hi, 1.0 - lo])
         };
         // An interval that rounds to one number tells nothing more.
         if interval.is_range { format!(" ({}, {sure})", interval.text) } else { format!(" ({sure})") }
@@ -495,14 +497,15 @@ fn times(ends: [f64; 2]) -> Spread {
         factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
     };
     let [low, high] = ends.map(one);
-    let is_range = low == "1" || low != high;
-    let text = match is_range {
-        _ if low == "1" => format!("up to {high} times"),
-        true => format!("{low} to {high} times"),
-        false if low == "2" => "about twice".to_owned(),
-        false => format!("about {low} times"),
-    };
-    Spread { text, is_range }
+    if low == "1" {
+        Spread { text: format!("up to {high} times"), is_range: true }
+    } else if low != high {
+        Spread { text: format!("{low} to {high} times"), is_range: true }
+    } else if low == "2" {
+        Spread { text: "about twice".to_owned(), is_range: false }
+    } else {
+        Spread { text: format!("about {low} times"), is_range: false }
+    }
 }
 
 /// `12 %`, `12 % to 22 %`.

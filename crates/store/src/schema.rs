@@ -20,5 +20,5 @@ pub(crate) const V4: &str = include_str!("schema_v4.sql");
 /// Version 4 to version 5: the loads that were tried against a promise.
 pub(crate) const V5: &str = include_str!("schema_v5.sql");
 
-/// Version 5 to version 6: what programs read of a reason is data beside its sentence.
+/// Version 5 to version 6: what programs read of a reason is data next to its sentence.
 pub(crate) const V6: &str = include_str!("schema_v6.sql");

@@ -23,11 +23,10 @@ pub(crate) enum TableOwner {
 
 impl TableOwner {
     pub(crate) fn of_marker(said: &str) -> TableOwner {
-        match said.starts_with(MARKER) {
-            true if said.ends_with(GIVEN) => TableOwner::Guest,
-            true => TableOwner::Etalon,
-            false => TableOwner::Others,
+        if !said.starts_with(MARKER) {
+            return TableOwner::Others;
         }
+        if said.ends_with(GIVEN) { TableOwner::Guest } else { TableOwner::Etalon }
     }
 
     /// Refuses a foreign one unless the user agreed. `what` is its name, `hint` says how to spare it.

@@ -1,4 +1,4 @@
-//! `etalon doctor`: what will disturb a measurement here, and how to mend it.
+//! `etalon doctor`: what will disturb a measurement here, and how to fix it.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -70,8 +70,8 @@ fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
         let _ = writeln!(text, "{:<8}{}: {}", check.status.as_str(), check.name, check.found);
         if matches!(check.status, Status::Warn | Status::Bad) {
             text.push_str(&indented(&check.why, width));
-            if let Some(mend) = &check.fix {
-                text.push_str(&indented(&format!("fix: {mend}"), width));
+            if let Some(fix) = &check.fix {
+                text.push_str(&indented(&format!("fix: {fix}"), width));
             }
         }
     }

@@ -8,9 +8,9 @@ const WORDS: [(&str, Absence); 3] =
 pub(super) fn write(missing: &NoValue) -> String {
     let word = WORDS.iter().find(|(_, kind)| *kind == missing.kind).map_or("", |(word, _)| word);
     match missing.kind {
-        Absence::TooFewOperations { needed } => {
-            let reason = &missing.reason;
-            if read_too_few(reason).is_some() { reason.clone() } else { format!("fewer than {needed} {reason}") }
+        // The reason's own words may be others one day.
+        Absence::TooFewOperations { needed } if read_too_few(&missing.reason).is_none() => {
+            format!("fewer than {needed} {}", missing.reason)
         }
         _ => format!("{word}{}", missing.reason),
     }

@@ -126,7 +126,7 @@ fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
     let [paused_s, window_s] = [paused_ns, window_ns].map(|ns| ns / 1e9);
     let detail = format!(
         "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
-    processor for it"
+         processor for it"
     );
     Some(Mark::new(MarkKind::Paused, detail))
 }

@@ -36,7 +36,7 @@ pub enum Warning {
         of: usize,
         /// Evidence of all, or `in the first, ` and its own.
         detail: String,
-        /// Of the first mark that has any.
+        /// Data of the first mark that has any.
         data: Option<MarkData>,
     },
     /// One side had more of what disturbed its machine.

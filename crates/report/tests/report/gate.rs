@@ -163,14 +163,14 @@ fn rows_that_were_not_compared_are_no_pass() {
 #[test]
 fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lacks_it_more_often() {
     let candidate = "new <&\"|";
-    let lacking = |of_old: u32, of_new: u32| {
+    let without_some = |of_old: u32, of_new: u32| {
         let mut made = built(|_| 1_200.0, 0.004, 20);
         made.lack("old", "response_p99", 0..of_old);
         made.lack(candidate, "response_p99", 0..of_new);
         judged(&made, &GateRules { min_rows: Some(2), ..GateRules::default() })
     };
     // The remaining rounds suffice for "improved".
-    let more = lacking(1, 2);
+    let more = without_some(1, 2);
     assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
     let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();
     assert!(
@@ -178,7 +178,7 @@ fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lac
         "{row:?}"
     );
     for (of_old, of_new) in [(1, 0), (2, 2), (20, 1)] {
-        let outcome = lacking(of_old, of_new);
+        let outcome = without_some(of_old, of_new);
         let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared));
         assert_eq!((outcome.status, counts), (GateStatus::NotFailed, (0, 1)), "{outcome:?}");
     }
@@ -234,14 +234,14 @@ fn every_form_escapes_its_names() {
 fn a_quantile_without_enough_operations_fails_nobody() {
     let candidate = "new <&\"|";
     let too_few = NoValue::too_few(1_000, "transactions in the run");
-    let lacking = |of_old: u32, of_new: u32, missing: &NoValue| {
+    let without_some = |of_old: u32, of_new: u32, missing: &NoValue| {
         let mut made = built(|_| 1_000.0, 0.002, 20);
         made.lack_because("old", "response_p99", 0..of_old, &too_few);
         made.lack_because(candidate, "response_p99", 0..of_new, missing);
         made
     };
     for (of_old, of_new) in [(1, 0), (0, 1), (2, 5), (0, 20), (20, 0), (20, 20)] {
-        let made = lacking(of_old, of_new, &too_few);
+        let made = without_some(of_old, of_new, &too_few);
         let set = compare(&made.evidence, &Options::default()).unwrap();
         let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
         let runs = (of_old + of_new) as usize;
@@ -258,12 +258,16 @@ fn a_quantile_without_enough_operations_fails_nobody() {
     }
     // What lies among operations that failed is the candidate's own doing.
     let among = judged(
-        &lacking(2, 1, &Absence::Unavailable.because("it lies among the 12 of 1000 (1.20 %) that did not succeed")),
+        &without_some(
+            2,
+            1,
+            &Absence::Unavailable.because("it lies among the 12 of 1000 (1.20 %) that did not succeed"),
+        ),
         &GateRules::default(),
     );
     assert_eq!((among.status, among.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
     // Nor is a run that failed made good by it.
-    let mut made = lacking(5, 0, &Absence::Unavailable.because(""));
+    let mut made = without_some(5, 0, &Absence::Unavailable.because(""));
     let of_new = |run: &store::StoredRun| made.evidence.cases[run.planned.case as usize].system == candidate;
     let position = made.evidence.runs.iter().find(|run| of_new(run)).unwrap().planned.position;
     made.fail(position, "server closed the connection");

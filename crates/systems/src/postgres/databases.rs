@@ -502,7 +502,7 @@ fn in_use(client: &mut Client, failed: Failure, name: &str) -> Failure {
     let rows = client.rows(&sql).unwrap_or_default();
     let others = if rows.len() > 1 { format!(" and {} others", rows.len() - 1) } else { String::new() };
     let Some(first) = rows.into_iter().next() else {
-        return failed.hint("try again: whoever was connected to it has left");
+        return failed.hint("try again: the sessions that were connected to it have ended");
     };
     let [pid, user, program, from] = columns(first);
     let cause = format!("`{user}` is connected to it (`{program}`, session {pid} from {from}){others}");
