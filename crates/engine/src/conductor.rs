@@ -16,15 +16,15 @@ use model::{
 };
 use store::Store;
 
+use crate::capacity_run::{check, for_money, seek, usual_loads};
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
 pub use crate::options::ExperimentOptions;
-use crate::patience::within;
-use crate::promised::{check, for_money, seek, usual_loads};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
+use crate::timeout::within;
 use families::dataset::Tables;
 use families::system::OpenRequest;
 use families::texts::Texts;

@@ -3,18 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod capacity;
+pub mod capacity_run;
 pub mod conductor;
 mod ended;
 mod files;
 mod lasting;
 pub mod look;
 mod options;
-mod patience;
-pub mod promised;
 pub mod registry;
 mod seed;
 pub mod site;
 mod tables;
+mod timeout;
 
 pub use conductor::{Conductor, ExperimentEnd, ExperimentError};
 pub use registry::Registry;

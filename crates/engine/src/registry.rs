@@ -9,7 +9,7 @@ use model::backup::BackupMethod;
 use model::plan::setting_fault;
 use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
 
-use crate::patience::ask;
+use crate::timeout::ask;
 use families::dataset::Tables;
 use families::system::{Engine, OpenRequest, System};
 use families::workload::{Task, Workload};

@@ -13,7 +13,7 @@ use model::{
 };
 
 use crate::dimension::{Clash, Dimensions, Ratio};
-use crate::told::{Told, results};
+use crate::resolve::{Told, results};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.

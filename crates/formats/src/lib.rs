@@ -9,7 +9,7 @@
 //! 1. **No input makes it panic**, and none makes it use more memory than its text has, a log far less: logs are read
 //!    line by line, and a line that is too long is an error.
 //! 2. **What is not understood is said**, with its line: it is never skipped in silence and never taken for a figure.
-//! 3. **What the file does not tell is unknown**, not a default: [`Imported::unknown`] lists it.
+//! 3. **What the file does not say is unknown**, not a default: [`Imported::unknown`] lists it.
 //!
 //! | module | reads | writes |
 //! |---|---|---|
@@ -43,13 +43,13 @@ pub mod pgbench;
 pub mod reader;
 pub mod readers;
 pub mod recognise;
+mod resolve;
 mod size;
 pub mod sqlio;
 pub mod sysbench;
 pub mod task_log;
 pub mod text;
 pub mod tidy;
-mod told;
 
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};

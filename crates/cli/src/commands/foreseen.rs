@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::{Registry, promised};
+use engine::{Registry, capacity_run};
 use load::error::Failure;
 use model::{Case, Length, Plan, Promise, Schedule, SystemPlan};
 use serde_json::json;
@@ -147,7 +147,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
 }
 
 fn of_short_runs(seconds: f64) -> String {
-    let longest = seconds * f64::from(promised::LONGEST);
+    let longest = seconds * f64::from(capacity_run::LONGEST);
     format!(
         "a capacity needs {} operations a short run: below {} a second short runs last longer than {}, up to {}; below {} a second \
          that is too short, and there is no verdict (`--set schedule.duration=TIME`)",

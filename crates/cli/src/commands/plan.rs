@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::promised::{self, MOST_RUNS, RUNS, usual_loads};
+use engine::capacity_run::{self, MOST_RUNS, RUNS, usual_loads};
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
@@ -190,7 +190,7 @@ fn reset_words(reset: Reset) -> &'static str {
 
 fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
     let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
-    let task = task.and_then(|task| promised::check(&task, case, &plan.schedule).map(|()| task));
+    let task = task.and_then(|task| capacity_run::check(&task, case, &plan.schedule).map(|()| task));
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 
@@ -240,8 +240,8 @@ pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
     let Length::Duration(length) = plan.schedule.length else { return None };
     // The first of a search asks as fast as it is answered, and is never lengthened.
     let at_rates: u32 = plan.cases().iter().map(|case| usual_loads(case) - 1).sum();
-    let longest = whole + length * (promised::LONGEST - 1) * at_rates * plan.schedule.rounds;
-    let each = model::duration::format(length * promised::LONGEST);
+    let longest = whole + length * (capacity_run::LONGEST - 1) * at_rates * plan.schedule.rounds;
+    let each = model::duration::format(length * capacity_run::LONGEST);
     (at_rates > 0)
         .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock(longest)))
 }
