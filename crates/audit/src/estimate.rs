@@ -182,7 +182,7 @@ fn other_reading(
         }
     }
     let mut scales = vec![1e3, 1e6, 1024.0, 1_048_576.0];
-    if Quantity::of(&claim.unit) == Quantity::Size {
+    if Quantity::from_unit(&claim.unit) == Quantity::Size {
         // What is MB and meant MiB, too.
         scales.extend([1.024, 1.048_576, 1.073_741_824]);
     }

@@ -121,15 +121,15 @@ impl Observer for Progress<'_> {
     fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
         let width = self.printer.width();
         self.say(wrapped(&said_of_look(rounds, found, is_late), width, 2).trim_end());
-        for row in found.of(Standing::Decided) {
+        for row in found.with_standing(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
                 self.say(&of_row("decided", row, width));
             }
         }
-        for row in found.of(Standing::Open).take(TOLD) {
+        for row in found.with_standing(Standing::Open).take(TOLD) {
             self.say(&of_row("open", row, width));
         }
-        let more = found.of(Standing::Open).count().saturating_sub(TOLD);
+        let more = found.with_standing(Standing::Open).count().saturating_sub(TOLD);
         if more > 0 {
             self.say(&format!("  open: {more} more"));
         }
@@ -222,7 +222,7 @@ pub fn may_end_early(plan: &Plan) -> bool {
 
 /// Some run is a search, which may take more short runs than are counted.
 pub fn seeks(plan: &Plan) -> bool {
-    plan.cases().iter().any(|case| Promise::of(&case.point).is_some())
+    plan.cases().iter().any(|case| Promise::from_point(&case.point).is_some())
 }
 
 /// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
@@ -290,7 +290,7 @@ fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
 
 /// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
 fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
-    let of = |standing| found.of(standing).count();
+    let of = |standing| found.with_standing(standing).count();
     let (decided, open, closed) = (of(Standing::Decided), of(Standing::Open), of(Standing::Closed));
     let rows = match found.rows.len() {
         0 => String::new(),

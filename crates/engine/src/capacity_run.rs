@@ -322,7 +322,7 @@ fn at_once(unit: &str) -> &'static str {
 pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
     let refuse = |cause: &str, hint: &str| Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint));
     let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
-    match (Promise::of(&case.point), schedule.length) {
+    match (Promise::from_point(&case.point), schedule.length) {
         (Some(_), _) if has_rate => {
             refuse("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
         }
@@ -340,7 +340,7 @@ pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failur
 
 /// Loads that a run of the case consists of; a search whose top is raised has more.
 pub fn usual_loads(case: &Case) -> u32 {
-    Promise::of(&case.point).map_or(1, |_| RUNS)
+    Promise::from_point(&case.point).map_or(1, |_| RUNS)
 }
 
 #[cfg(test)]

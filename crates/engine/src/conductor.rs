@@ -641,7 +641,7 @@ impl<'a> Conductor<'a> {
             .site(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
         let site = &**site.map_err(alone)?;
-        let Some(promise) = Promise::of(&case.point) else {
+        let Some(promise) = Promise::from_point(&case.point) else {
             return run_once(self.places(), site, &self.job(run, case), observer).map_err(alone);
         };
         let workload = self.registry.workload(&case.workload).map_err(alone)?;

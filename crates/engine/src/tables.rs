@@ -42,7 +42,7 @@ impl KnownTables {
         let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
         *times += 1;
         let tried = || "bring the tables back as they were loaded first".to_owned();
-        first.hold(data, &found).map(|()| true).map_err(|failure| Failure { tried: tried(), ..failure })
+        first.verify(data, &found).map(|()| true).map_err(|failure| Failure { tried: tried(), ..failure })
     }
 
     /// What a run that finds the tables as others left them is held against: its counts of rows as if they had come back.

@@ -204,7 +204,7 @@ impl Observer for Order {
         self.ended.push(record.state);
     }
     fn looked(&mut self, _rounds: u32, look: &Look, _is_late: bool) {
-        self.open.push(look.of(Standing::Open).count());
+        self.open.push(look.with_standing(Standing::Open).count());
     }
 }
 

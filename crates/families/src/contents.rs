@@ -27,25 +27,25 @@ const CHUNK_ROWS: u64 = 50_000;
 
 /// How many rows, and the sum over their columns of whole numbers: each value's remainder times its column's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct TableChecksum {
     /// How many.
     pub rows: u64,
     /// 0 for tables of a user's own statement, whose columns are not known.
     pub sum: i64,
 }
 
-impl Tally {
+impl TableChecksum {
     /// With the rows of another part of the same table.
     #[must_use]
-    pub fn with(self, other: Tally) -> Tally {
-        Tally { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
+    pub fn with(self, other: TableChecksum) -> TableChecksum {
+        TableChecksum { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
     }
 
     /// Holds what is in a table of a data set against it.
     ///
     /// # Errors
     /// [`FailureKind::Verification`]: it differs.
-    pub fn hold(self, table: &str, data: &str, found: Tally) -> Result<(), Failure> {
+    pub fn verify(self, table: &str, data: &str, found: TableChecksum) -> Result<(), Failure> {
         if found == self {
             return Ok(());
         }
@@ -54,7 +54,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for TableChecksum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows with the checksum {}", self.rows, self.sum)
     }
@@ -65,19 +65,19 @@ pub struct Rows<'a> {
     table: &'a Table,
     left: Range<u64>,
     weights: Vec<(usize, i64)>,
-    tally: Tally,
+    tally: TableChecksum,
     stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Rows<'a> {
     /// All of them.
-    pub fn of(table: &'a Table) -> Rows<'a> {
+    pub fn new(table: &'a Table) -> Rows<'a> {
         Rows::part(table, 0..table.rows)
     }
 
     /// Those with these indexes.
     pub fn part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
-        Rows { table, left: rows, weights: weights(table), tally: Tally::default(), stop: None }
+        Rows { table, left: rows, weights: weights(table), tally: TableChecksum::default(), stop: None }
     }
 
     /// There are no more once this is set.
@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
         (self.table.row)(index, row);
         let value = |place: usize| row.get(place).and_then(Datum::as_int).map_or(NULL, |value| value % MODULUS);
         let sum = self.weights.iter().map(|(place, weight)| value(*place) * weight).sum();
-        self.tally = self.tally.with(Tally { rows: 1, sum });
+        self.tally = self.tally.with(TableChecksum { rows: 1, sum });
         true
     }
 
@@ -106,7 +106,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Of those that were taken.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> TableChecksum {
         self.tally
     }
 }
@@ -122,7 +122,7 @@ fn weights(table: &Table) -> Vec<(usize, i64)> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Name and rows.
-    pub tables: Vec<(String, Tally)>,
+    pub tables: Vec<(String, TableChecksum)>,
 }
 
 impl Contents {
@@ -133,7 +133,7 @@ impl Contents {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut row = Vec::new();
-            let mut sums = vec![Tally::default(); data.tables.len()];
+            let mut sums = vec![TableChecksum::default(); data.tables.len()];
             while let Some((table, range)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut rows = Rows::part(&data.tables[*table], range.clone());
                 while rows.next(&mut row) {}
@@ -142,14 +142,14 @@ impl Contents {
             sums
         };
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
-        let of_others: Vec<Vec<Tally>> = thread::scope(|scope| {
+        let of_others: Vec<Vec<TableChecksum>> = thread::scope(|scope| {
             let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        let sum = |place: usize| of_others.iter().fold(Tally::default(), |sum, of| sum.with(of[place]));
+        let sum = |place: usize| of_others.iter().fold(TableChecksum::default(), |sum, of| sum.with(of[place]));
         let uncounted = |table: &Table| table.columns.is_empty();
         let tally = |(place, table): (usize, &Table)| {
-            let tally = if uncounted(table) { Tally { rows: table.rows, sum: 0 } } else { sum(place) };
+            let tally = if uncounted(table) { TableChecksum { rows: table.rows, sum: 0 } } else { sum(place) };
             (table.name.to_string(), tally)
         };
         Contents { tables: data.tables.iter().enumerate().map(tally).collect() }
@@ -164,7 +164,7 @@ impl Contents {
         let mut places: Vec<(usize, &Table)> = data.tables.iter().enumerate().collect();
         places.sort_by_key(|(_, table)| Reverse(table.rows));
         let next = AtomicUsize::new(0);
-        let work = |mut session: Box<dyn Session>| -> Result<Vec<(usize, Tally)>, Failure> {
+        let work = |mut session: Box<dyn Session>| -> Result<Vec<(usize, TableChecksum)>, Failure> {
             let mut found = Vec::new();
             while let Some((place, table)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let ask = |sql: &str| -> Result<_, Failure> {
@@ -184,9 +184,9 @@ impl Contents {
             let others = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             [own].into_iter().chain(others).collect()
         });
-        let mut found: Vec<(usize, Tally)> = of_threads?.into_iter().flatten().collect();
+        let mut found: Vec<(usize, TableChecksum)> = of_threads?.into_iter().flatten().collect();
         found.sort_unstable_by_key(|(place, _)| *place);
-        let named = |(place, tally): (usize, Tally)| Some((data.tables.get(place)?.name.to_string(), tally));
+        let named = |(place, tally): (usize, TableChecksum)| Some((data.tables.get(place)?.name.to_string(), tally));
         Ok(Contents { tables: found.into_iter().filter_map(named).collect() })
     }
 
@@ -211,19 +211,19 @@ impl Contents {
         table: &Table,
         dialect: &dyn Dialect,
         ask: impl FnOnce(&str) -> Result<Vec<Datum>, E>,
-    ) -> Result<Tally, E> {
+    ) -> Result<TableChecksum, E> {
         let row = ask(&query(table, dialect))?;
         let whole = |place: usize| row.get(place).and_then(Datum::as_int).unwrap_or_default();
-        Ok(Tally { rows: whole(0) as u64, sum: whole(1) })
+        Ok(TableChecksum { rows: whole(0) as u64, sum: whole(1) })
     }
 
     /// Holds what is there against these.
     ///
     /// # Errors
     /// [`FailureKind::Verification`] with the first table that differs.
-    pub fn hold(&self, data: &Dataset, found: &Contents) -> Result<(), Failure> {
+    pub fn verify(&self, data: &Dataset, found: &Contents) -> Result<(), Failure> {
         let mut pairs = self.tables.iter().zip(&found.tables);
-        pairs.try_for_each(|((name, expected), (_, found))| expected.hold(name, &data.name, *found))
+        pairs.try_for_each(|((name, expected), (_, found))| expected.verify(name, &data.name, *found))
     }
 }
 
@@ -278,10 +278,10 @@ mod tests {
     #[test]
     fn rows_are_summed_up_by_column() {
         let tally = |rows| Contents::expected(&of(table(rows))).tables[0].1;
-        assert_eq!(tally(0), Tally::default());
+        assert_eq!(tally(0), TableChecksum::default());
         // -2,000,007 leaves -1, thrice; NULL counts the same.
-        assert_eq!(tally(1), Tally { rows: 1, sum: -3 });
-        assert_eq!(tally(3), Tally { rows: 3, sum: -3 + (1 - 3) + (2 - 3) });
+        assert_eq!(tally(1), TableChecksum { rows: 1, sum: -3 });
+        assert_eq!(tally(3), TableChecksum { rows: 3, sum: -3 + (1 - 3) + (2 - 3) });
         let parts = [0..70_000, 70_000..123_457].map(|part| {
             let (table, mut row) = (table(123_457), Vec::new());
             let mut rows = Rows::part(&table, part);
@@ -296,10 +296,10 @@ mod tests {
     fn a_difference_names_the_table() {
         let data = of(table(3));
         let expected = Contents::expected(&data);
-        assert_eq!(expected.hold(&data, &expected), Ok(()));
+        assert_eq!(expected.verify(&data, &expected), Ok(()));
         let mut found = expected.clone();
         found.tables[0].1.sum += 1;
-        let failure = expected.hold(&data, &found).unwrap_err();
+        let failure = expected.verify(&data, &found).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Verification);
         assert_eq!(
             failure.to_string(),
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn only_rows_of_the_user_s_own_statement_are_not_summed_up() {
         let own = Table { columns: Vec::new(), create: Some("CREATE TABLE t (x int)".to_owned()), ..table(5) };
-        assert_eq!(Contents::expected(&of(own)).tables[0].1, Tally { rows: 5, sum: 0 });
+        assert_eq!(Contents::expected(&of(own)).tables[0].1, TableChecksum { rows: 5, sum: 0 });
         let contents = Contents::expected(&pgbench_tables(1));
         let sums = contents.tables.iter().map(|(_, tally)| tally.sum != 0);
         assert_eq!(sums.collect::<Vec<_>>(), [true, true, true, false], "{contents:?}");

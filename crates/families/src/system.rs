@@ -251,7 +251,7 @@ pub struct OsIo {
 }
 
 impl OsIo {
-    pub fn of(processes: ProcIo, folder: &Path) -> OsIo {
+    pub fn new(processes: ProcIo, folder: &Path) -> OsIo {
         let device = || {
             let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
             let name = filesystem.device?.name;

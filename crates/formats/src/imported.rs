@@ -406,7 +406,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 pub fn names_a_quantity(metric: &str) -> bool {
     let is_quantity =
         |word: &str| word == "size" || [SPEEDS, COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
-    words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::of(&word) == Quantity::Time)
+    words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::from_unit(&word) == Quantity::Time)
 }
 
 /// Guesses which way a metric is better from its name and unit. The whole name has to be known: one word more makes a
@@ -428,8 +428,8 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
         of.iter().all(is_known) && per.iter().all(|word| is_in(PER, word))
     };
     let is_of_time = per.first().is_some_and(|word| is_in(UNITS_OF_TIME, word) || word == "second" || word == "minute");
-    let is_rate = Quantity::of(unit) == Quantity::Rate || (is_of_time && unit.is_empty());
-    let is_time = Quantity::of(unit) == Quantity::Time;
+    let is_rate = Quantity::from_unit(unit) == Quantity::Rate || (is_of_time && unit.is_empty());
+    let is_time = Quantity::from_unit(unit) == Quantity::Time;
     if has(BAD) || words(unit).any(|word| BAD.contains(&word.as_str())) {
         let known = are_all(&[BAD, DONE, NEUTRAL, WHERE, UNITS_OF_TIME, &["time", "times", "transactions"]]);
         return known.then_some(Direction::Lower);

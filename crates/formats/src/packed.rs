@@ -23,7 +23,7 @@ pub enum Packing {
 
 impl Packing {
     /// The packing that a file's first bytes show.
-    pub fn of(head: &[u8]) -> Packing {
+    pub fn from_head(head: &[u8]) -> Packing {
         match head {
             [0x1F, 0x8B, ..] => Packing::Gzip,
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Packing::Zstd,
@@ -36,7 +36,7 @@ impl Packing {
 /// Tells whether a file is an archive: ZIP, or tar, which may be packed.
 pub fn is_archive(file: impl Read) -> bool {
     let head = head_of(file);
-    match Packing::of(&head) {
+    match Packing::from_head(&head) {
         Packing::Zip => true,
         Packing::Plain => is_tar(&head),
         packing => unpacked(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&head_of(file))),
@@ -83,7 +83,7 @@ pub fn unpacked<'a>(packing: Packing, packed: Box<dyn Read + 'a>) -> std::io::Re
 pub fn read_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
     let mut bytes = bytes;
     for _ in 0..MOST_LAYERS {
-        let packing = Packing::of(&bytes);
+        let packing = Packing::from_head(&bytes);
         if !matches!(packing, Packing::Gzip | Packing::Zstd) {
             return Ok(bytes);
         }
@@ -128,7 +128,7 @@ pub fn each_file<E: From<FormatError>>(
     let mut head = [0; 4];
     let start = archive.read(&mut head).and_then(|_| archive.rewind());
     start.map_err(|error| damaged(&error))?;
-    match Packing::of(&head) {
+    match Packing::from_head(&head) {
         Packing::Zip => each_file_of_zip(archive, visit),
         packing => {
             let file = unpacked(packing, Box::new(archive)).map_err(|error| damaged(&error))?;

@@ -29,7 +29,7 @@ pub enum Standing {
 }
 
 impl Look {
-    pub fn of(&self, standing: Standing) -> impl Iterator<Item = &RowSoFar> {
+    pub fn with_standing(&self, standing: Standing) -> impl Iterator<Item = &RowSoFar> {
         self.rows.iter().filter(move |row| row.standing == standing)
     }
 }

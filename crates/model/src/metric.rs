@@ -73,7 +73,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// By the unit alone, of a metric that may have any name.
-    pub fn of(unit: &str) -> Quantity {
+    pub fn from_unit(unit: &str) -> Quantity {
         let unit = unit.trim().to_lowercase();
         let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
         if is_rate || ["tps", "iops", "qps", "tpm", "nopm"].contains(&unit.as_str()) {
@@ -112,7 +112,7 @@ impl Metric {
         match of_all {
             Some(family) if CPU.contains(&family) => Quantity::Cpu,
             _ if self.id.strip_prefix(FAILED_SHARE).is_some_and(is_kind) => Quantity::Failures,
-            _ => Quantity::of(&self.unit),
+            _ => Quantity::from_unit(&self.unit),
         }
     }
 }
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_unit_says_what_it_measures() {
         let all = |units: &[&str], quantity| {
-            units.iter().for_each(|unit| assert_eq!(Quantity::of(unit), quantity, "{unit}"));
+            units.iter().for_each(|unit| assert_eq!(Quantity::from_unit(unit), quantity, "{unit}"));
         };
         all(&["ns", "us", "µs", "ms", "s", "s/GiB", "ms/MiB"], Quantity::Time);
         all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);

@@ -30,7 +30,7 @@ impl Promise {
     pub const ENOUGH: f64 = 5_000.0;
 
     /// What a point of a valid plan promises.
-    pub fn of(point: &Point) -> Option<Promise> {
+    pub fn from_point(point: &Point) -> Option<Promise> {
         let response_p99 = duration::parse(point.get(Promise::RESPONSE_P99)?.as_text()?).ok()?;
         let errors = point.get(Promise::ERRORS).and_then(crate::Value::as_float).unwrap_or(Promise::FEW_ERRORS);
         Some(Promise { response_p99, errors })

@@ -55,7 +55,7 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
     let set = compare(pilot, &options)?;
     let cases = plan.cases();
     let is_row_of = |row: &Comparison, case: &Case| {
-        let is_alike = case.benchmark == row.benchmark && Promise::of(&case.point) == Promise::of(&row.case);
+        let is_alike = case.benchmark == row.benchmark && Promise::from_point(&case.point) == Promise::from_point(&row.case);
         is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
     };
     let is_of_plan = |row: &Comparison| {

@@ -331,7 +331,7 @@ pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
     if !is_promised(&row.metric) {
         return None;
     }
-    if let Some(promise) = Promise::of(&row.case) {
+    if let Some(promise) = Promise::from_point(&row.case) {
         return Some(promise.words());
     }
     // Sides of several promises have none in common.

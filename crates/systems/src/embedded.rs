@@ -276,7 +276,7 @@ impl EmbeddedFile {
     /// # Errors
     /// Why it does not report it.
     pub fn os_io(&self) -> Result<OsIo, String> {
-        Ok(OsIo::of(ProcIo::for_process(std::process::id())?, &self.path))
+        Ok(OsIo::new(ProcIo::for_process(std::process::id())?, &self.path))
     }
 
     /// Keeps other étalons away.

@@ -127,7 +127,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 ("operations", text)
             }
             (None, None) if number("queries").is_none() => {
-                let text = match Promise::of(&case.point) {
+                let text = match Promise::from_point(&case.point) {
                     Some(_) => of_short_runs(seconds),
                     None => format!(
                         "p99 needs {} operations a run: {} a second in runs of {}. Slower cases need longer runs \

@@ -54,7 +54,7 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     let changed = "SELECT count(*) FROM conformance_rows WHERE note = 'afterwards'";
     assert_eq!(subject.count(changed), 1, "the statements behind the tables were not run");
     let whole = Contents::expected(&rows(10));
-    let held = || whole.hold(&rows(10), &Contents::read(&rows(10), system).unwrap());
+    let held = || whole.verify(&rows(10), &Contents::read(&rows(10), system).unwrap());
     assert_eq!(held(), Ok(()));
     system.prepare(&rows(3)).unwrap();
     assert_eq!(count(), 3, "another data set");

@@ -166,7 +166,7 @@ impl Wide {
         if KEYS.iter().any(|key| lower == *key) {
             return Meaning::Key;
         }
-        let direction = direction_of(&metric, &unit).or(match Quantity::of(&unit) {
+        let direction = direction_of(&metric, &unit).or(match Quantity::from_unit(&unit) {
             Quantity::Time => Some(Direction::Lower),
             Quantity::Rate => Some(Direction::Higher),
             _ => None,
@@ -214,7 +214,7 @@ const KEYS: [&str; 18] = [
 ];
 
 fn what_is_measured(unit: &str) -> &'static str {
-    if Quantity::of(unit) == Quantity::Time { "time" } else { "throughput" }
+    if Quantity::from_unit(unit) == Quantity::Time { "time" } else { "throughput" }
 }
 
 fn is_gap(cell: &str) -> bool {

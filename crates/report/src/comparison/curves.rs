@@ -166,7 +166,7 @@ pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str,
 
 /// After the label of a group whose rates are the highest that kept a promise, and not the highest.
 pub(super) fn at_promise(case: &Case) -> &'static str {
-    Promise::of(&case.point).map_or("", |_| " at its promise")
+    Promise::from_point(&case.point).map_or("", |_| " at its promise")
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.

@@ -114,7 +114,7 @@ fn publication(evidence: &Evidence) -> Vec<String> {
 pub(super) fn promises(evidence: &Evidence) -> Vec<(String, Promise)> {
     let mut found: Vec<(String, Promise)> = Vec::new();
     for case in &evidence.cases {
-        if let Some(promise) = Promise::of(&case.point).map(|promise| (case.benchmark.clone(), promise))
+        if let Some(promise) = Promise::from_point(&case.point).map(|promise| (case.benchmark.clone(), promise))
             && !found.contains(&promise)
         {
             found.push(promise);

@@ -37,7 +37,7 @@ pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     let views = views(evidence);
     let drawn = views.iter().enumerate().filter_map(|(number, view)| {
         let case = evidence.case(view.systems.first()?.case)?;
-        let promise = Promise::of(&case.point)?;
+        let promise = Promise::from_point(&case.point)?;
         let tried = view.systems.iter().filter_map(|system| {
             let points = points.get(&system.case)?.clone();
             let found = index.points(&[system.case], CAPACITY).iter().map(|point| point.value).collect();

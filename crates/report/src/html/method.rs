@@ -58,7 +58,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
-    let promises = |case: &model::Case| Promise::of(&case.point).is_some();
+    let promises = |case: &model::Case| Promise::from_point(&case.point).is_some();
     let a_run = match evidence.cases.iter().filter(|case| promises(case)).count() {
         0 => "A run",
         some if some == evidence.cases.len() => "A run is a search by short runs, of which each",

@@ -62,7 +62,7 @@ fn fill(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadErro
     let mut sent = Contents::default();
     for table in &data.tables {
         client.execute(&MySqlDialect.create_table(table))?;
-        let mut rows = Rows::of(table);
+        let mut rows = Rows::new(table);
         if table.rows > 0 {
             fill_table(client, table, &mut rows)?;
         }

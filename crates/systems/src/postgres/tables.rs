@@ -87,7 +87,7 @@ fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
     let mut sent = Contents::default();
     for table in &data.tables {
         client.execute(&PostgresDialect.create_table(table))?;
-        let mut rows = Rows::of(table);
+        let mut rows = Rows::new(table);
         if table.rows > 0 {
             client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut pieces(&mut rows))?;
         }

@@ -120,7 +120,7 @@ pub(crate) fn hold<P: WireProtocol>(
         let rows = client.rows(sql)?;
         Ok(rows.into_iter().next().unwrap_or_default().into_iter().map(text_datum).collect())
     });
-    sent.hold(data, &found.map_err(asked)?)
+    sent.verify(data, &found.map_err(asked)?)
 }
 
 pub(crate) fn text_datum(value: Option<String>) -> Datum {

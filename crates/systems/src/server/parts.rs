@@ -13,7 +13,7 @@ use super::dialogue::{AskError, columns, first_row};
 use super::refusal::{failing_to, failure};
 use super::system::{ClientOf, DatabaseClaim as _, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
 use super::text_datum;
-use families::contents::{Contents, Rows, Tally};
+use families::contents::{Contents, Rows, TableChecksum};
 use families::dataset::{Dataset, Part, Table, Tables};
 use load::error::{Failure, FailureKind};
 
@@ -90,7 +90,7 @@ fn begin<S: LoadsParts>(
     client: &mut ClientOf<S>,
     data: &Dataset,
     parts: &[Part],
-) -> Result<BTreeMap<usize, Tally>, Failure> {
+) -> Result<BTreeMap<usize, TableChecksum>, Failure> {
     let whose = identity(system, data, parts);
     let noted = if S::may_go_on(client)? {
         notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?
@@ -108,7 +108,7 @@ fn begin<S: LoadsParts>(
     Ok(BTreeMap::new())
 }
 
-type Noted = Option<BTreeMap<usize, Tally>>;
+type Noted = Option<BTreeMap<usize, TableChecksum>>;
 
 /// `None`: there are none of this data set.
 fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, AskError<ErrorOf<S>>> {
@@ -134,7 +134,7 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
     for row in rows? {
         let [part, rows, sum, what] = columns(row);
         let [part, rows, sum] = [part, rows, sum].map(|text| text.parse::<i64>().ok());
-        let tally = Tally { rows: rows.unwrap_or_default() as u64, sum: sum.unwrap_or_default() };
+        let tally = TableChecksum { rows: rows.unwrap_or_default() as u64, sum: sum.unwrap_or_default() };
         match part.map(usize::try_from) {
             Some(Ok(part)) => drop(noted.insert(part, tally)),
             _ => is_ours = what == whose,
@@ -168,12 +168,12 @@ struct Load<'a, S: LoadsParts> {
     /// One connection has failed.
     stop: AtomicBool,
     /// What was sent of each part, by its number; numbers behind the parts' are of keys and indexes.
-    sent: Mutex<BTreeMap<usize, Tally>>,
+    sent: Mutex<BTreeMap<usize, TableChecksum>>,
     failed: Mutex<Option<Failure>>,
 }
 
 impl<S: LoadsParts> Load<'_, S> {
-    fn sent(&self) -> MutexGuard<'_, BTreeMap<usize, Tally>> {
+    fn sent(&self) -> MutexGuard<'_, BTreeMap<usize, TableChecksum>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,7 +209,7 @@ impl<S: LoadsParts> Load<'_, S> {
             client.execute("ROLLBACK").map_err(failing_to(&tried))?;
             return Err(self.stopped());
         }
-        let Tally { rows, sum } = tally;
+        let TableChecksum { rows, sum } = tally;
         let note = format!("UPDATE {NOTES} SET row_count = {rows}, checksum = {sum} WHERE part = {number}");
         client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(failing_to(&tried))?;
         self.sent().insert(number, tally);
@@ -226,7 +226,7 @@ impl<S: LoadsParts> Load<'_, S> {
             next += later.len();
             let of_table = parts.iter().enumerate().filter(|(_, part)| part.table == place);
             let sums = of_table.filter_map(|(number, _)| self.sent().get(&number).copied());
-            let sent = sums.fold(Tally::default(), Tally::with);
+            let sent = sums.fold(TableChecksum::default(), TableChecksum::with);
             work.push((table, later, sent));
         }
         // The longest first.
@@ -239,7 +239,7 @@ impl<S: LoadsParts> Load<'_, S> {
                 Ok(first_row(client.rows(sql)?).into_iter().map(text_datum).collect())
             });
             let found = found.map_err(|error: AskError<ErrorOf<S>>| failure(self.tried(), &error))?;
-            Tally { rows: table.rows, ..*sent }.hold(&table.name, &self.data.name, found)
+            TableChecksum { rows: table.rows, ..*sent }.verify(&table.name, &self.data.name, found)
         })
     }
 

@@ -396,7 +396,7 @@ impl Running {
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
         let process = self.process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data();
-        Ok(OsIo::of(process.io()?, &folder))
+        Ok(OsIo::new(process.io()?, &folder))
     }
 }
 

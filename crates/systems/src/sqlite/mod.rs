@@ -27,7 +27,7 @@ use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
 use self::cipher::Cipher;
 use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
 use crate::sqlite::lane::{SqliteLane, to_sql};
-use families::contents::{Contents, Rows, Tally};
+use families::contents::{Contents, Rows, TableChecksum};
 use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
@@ -220,7 +220,7 @@ impl SqliteSystem {
             |table| {
                 let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
                 let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
-                sent.hold(&table.name, &data.name, found.map_err(failed)?)
+                sent.verify(&table.name, &data.name, found.map_err(failed)?)
             },
         )?;
         transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
@@ -261,8 +261,8 @@ fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
 }
 
 /// Returns what was sent.
-fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<Tally> {
-    let mut rows = Rows::of(table);
+fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<TableChecksum> {
+    let mut rows = Rows::new(table);
     if table.rows == 0 {
         return Ok(rows.tally());
     }

@@ -43,7 +43,7 @@ impl Leaf {
             None => Box::new(File::open(&self.path)?),
         };
         let mut packed = BufReader::with_capacity(1 << 16, packed);
-        let packing = Packing::of(packed.fill_buf()?);
+        let packing = Packing::from_head(packed.fill_buf()?);
         Ok(Box::new(BufReader::with_capacity(1 << 16, packed::unpacked(packing, Box::new(packed))?)))
     }
 }

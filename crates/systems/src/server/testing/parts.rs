@@ -61,7 +61,7 @@ fn counted() -> (Dataset, Arc<AtomicU64>) {
 fn is_whole<S: Server>(system: &ServerSystem<S>) {
     let data = large();
     let whole = Contents::expected(&data);
-    whole.hold(&data, &Contents::read(&data, system).unwrap()).unwrap();
+    whole.verify(&data, &Contents::read(&data, system).unwrap()).unwrap();
     assert!(system.scalar(&format!("SELECT COUNT(*) FROM {NOTES}")).is_err(), "the notes are left");
     assert_eq!(system.scalar("SELECT COUNT(*) FROM pgbench_tellers WHERE filler LIKE 'afterw%'").unwrap(), 1);
 }
