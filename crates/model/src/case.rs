@@ -2,10 +2,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Point;
 
-/// Value of a key that an imported result lacks and others of its benchmark have.
+/// Value of a key that an imported result does not have and others of its benchmark have.
 pub const UNKNOWN: &str = "unknown";
 
-/// Writes keys as `clients=4, scale=10`. A key whose value is [`UNKNOWN`] tells nothing and is left out, unless all are.
+/// Writes keys as `clients=4, scale=10`. A key whose value is [`UNKNOWN`] says nothing and is left out, unless all are.
 pub fn keys_text<'a>(keys: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let all: Vec<(&str, String)> = keys.into_iter().collect();
     let is_any_known = all.iter().any(|(_, value)| value != UNKNOWN);

@@ -68,7 +68,7 @@ pub enum KeyKind {
 /// One key that a workload understands in `[[benchmarks]]`.
 #[derive(Clone, Copy, Debug)]
 pub struct KeySpec {
-    /// As written. `pool.size` is the entry `size` of the inline table `pool`.
+    /// The name as plans write it. `pool.size` is the entry `size` of the inline table `pool`.
     pub name: &'static str,
     pub kind: KeyKind,
     /// What it is when not written; `None` makes it required, [`Literal::Absent`] leaves it out.
@@ -83,14 +83,14 @@ pub struct WorkloadSpec {
     /// The family: transactions, pages, spatial, backup, disk.
     pub family: &'static str,
     pub about: &'static str,
-    /// The unit in which its rate is told during a run: `tx/s`, `io/s`.
+    /// The unit in which its rate is shown during a run: `tx/s`, `io/s`.
     pub rate_unit: &'static str,
     pub keys: &'static [KeySpec],
     /// Keys that mean nothing at a point of a sweep: points that differ in them alone are one.
     pub idle: fn(&Point) -> &'static [&'static str],
 }
 
-/// Of a workload whose keys mean something at every point.
+/// Finds no idle keys: every key of the workload means something at every point.
 pub fn no_idle_keys(_: &Point) -> &'static [&'static str] {
     &[]
 }
@@ -214,10 +214,9 @@ impl Catalog {
             Some(_) => return None,
             None => (text, None),
         };
-        let answers = |engine: &&EngineSpec| {
+        let engine = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public).find(|engine| {
             engine.name == name || engine.schemes.contains(&name) || engine.private_servers.contains(&name)
-        };
-        let engine = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public).find(answers)?;
+        })?;
         let named = engine.private_servers.iter().find(|server| **server == name);
         match (named.or(engine.private_servers.first()), engine.own_url, &version) {
             (Some(engine), _, _) => Some(OwnSystem::Server { engine, version }),
@@ -231,11 +230,12 @@ impl Catalog {
     /// The names that [`Catalog::own_system`] makes something of.
     pub fn own_names(&self) -> Vec<&'static str> {
         let public = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
-        let made = |engine: &EngineSpec| {
-            let file = engine.own_url.map(|_| engine.name);
-            engine.private_servers.iter().copied().chain(file).collect::<Vec<_>>()
-        };
-        public.flat_map(made).collect()
+        public
+            .flat_map(|engine| {
+                let file = engine.own_url.map(|_| engine.name);
+                engine.private_servers.iter().copied().chain(file).collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {

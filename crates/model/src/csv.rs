@@ -19,8 +19,8 @@ pub fn unguarded(text: &str) -> &str {
 
 /// Whether a spreadsheet would compute it, with or without its apostrophes. A plain number is no formula.
 fn is_formula(text: &str) -> bool {
-    let is_number = || text.parse().is_ok_and(f64::is_finite);
-    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number()
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && !text.parse().is_ok_and(f64::is_finite)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From when on what goes on beside a run on its machine is called a disturbance: one set of limits for `etalon doctor`,
+//! From when on other work on a run's machine is called a disturbance: one set of limits for `etalon doctor`,
 //! the marks of runs and the comparisons.
 
 use crate::run::MarkKind;

@@ -228,8 +228,7 @@ mod tests {
 
     #[test]
     fn measured_lengths_are_rounded_and_never_to_nothing() {
-        let shown = |us: u64| rounded(Duration::from_micros(us));
-        let shown: Vec<String> = [850, 5_012, 5_340, 249_600, 1_000_000, 30_000_000].map(shown).into();
+        let shown = [850, 5_012, 5_340, 249_600, 1_000_000, 30_000_000].map(|us| rounded(Duration::from_micros(us)));
         assert_eq!(shown, ["850 µs", "5 ms", "5.3 ms", "250 ms", "1 s", "30 s"]);
     }
 }

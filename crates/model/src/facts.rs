@@ -34,13 +34,13 @@ pub const ISOLATION_ALLOWS: &str = "isolation.allows";
 pub const TEXTS: &str = "texts";
 /// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
-/// Prefix of facts about an import: its tool, its files, and as unavailable ones what they do not tell.
+/// Prefix of facts about an import: its tool, its files, and as unavailable ones what they do not say.
 pub const OF_IMPORT: &str = "imported.";
 pub const IMPORT_TOOL: &str = "imported.tool";
 pub const IMPORT_SOURCE: &str = "imported.source";
 /// What its readers noted of the files, once each.
 pub const IMPORT_NOTES: &str = "imported.notes";
-/// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.
+/// How far an experiment was when its results were exported before its end: `4 of 6` rounds, in sequential order runs.
 const ENDED: &str = "imported.ended";
 /// Width of the buckets from which the tool of an imported system prints percentiles of times, as a share of a value.
 pub const PERCENTILE_BUCKET: &str = "imported.percentile_bucket";
@@ -51,7 +51,7 @@ pub const RESET: &str = "reset";
 /// Present only where programs run on something that stands in for their operating system, such as Wine.
 pub const LAYER: &str = "os.layer";
 
-/// Prefix of facts that tell one instance of a server from another: its start, its system identifier, its timeline. Two
+/// Prefix of facts that distinguish one instance of a server from another: its start, its system identifier, its timeline. Two
 /// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
 pub const INSTANCE: &str = "instance.";
 
@@ -121,12 +121,12 @@ impl Facts {
         Some((ended.parse().ok()?, of.parse().ok()?))
     }
 
-    /// Records what tells this instance from another one that is equal; see [`INSTANCE`].
+    /// Records what distinguishes this instance from another one that is equal; see [`INSTANCE`].
     pub fn instance(&mut self, name: &str, value: impl Into<String>) {
         self.passing(format!("{INSTANCE}{name}"), value);
     }
 
-    /// Removes what tells instances apart.
+    /// Removes what distinguishes instances.
     pub fn without_instance(&mut self) {
         self.entries.retain(|name, _| !name.starts_with(INSTANCE));
     }
@@ -134,9 +134,6 @@ impl Facts {
     /// Lists what is no longer as in an `earlier` record of the same system: identity facts and those of the instance, as
     /// far as both records have them.
     pub fn changes_since(&self, earlier: &Facts) -> Vec<Difference> {
-        let is_compared = |name: &str, fact: &Fact| {
-            (fact.nature == Nature::Identity && !MADE.contains(&name)) || name.starts_with(INSTANCE)
-        };
         let both = earlier.entries.iter().filter(|(name, fact)| {
             is_compared(name, fact) && self.entries.get(*name).is_some_and(|now| is_compared(name, now))
         });
@@ -168,6 +165,10 @@ impl Facts {
     }
 }
 
+fn is_compared(name: &str, fact: &Fact) -> bool {
+    (fact.nature == Nature::Identity && !MADE.contains(&name)) || name.starts_with(INSTANCE)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     pub name: String,
@@ -178,7 +179,10 @@ pub struct Difference {
 impl Difference {
     /// Says what a fact was and is.
     pub fn text(&self) -> String {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "n/a".to_owned());
-        format!("{} was `{}` and is `{}`", self.name, shown(&self.a), shown(&self.b))
+        format!("{} was `{}` and is `{}`", self.name, or_missing(&self.a), or_missing(&self.b))
     }
+}
+
+fn or_missing(value: &Option<String>) -> String {
+    value.clone().unwrap_or_else(|| "n/a".to_owned())
 }

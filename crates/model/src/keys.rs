@@ -70,14 +70,14 @@ impl FromKey for Duration {
     }
 }
 
-/// Of [`KeyKind::DurationRange`].
+/// Reads a [`KeyKind::DurationRange`].
 impl FromKey for (Duration, Duration) {
     fn from_key(value: Option<&Value>) -> Option<Self> {
         duration::parse_range(value?.as_text()?).ok()
     }
 }
 
-/// Of [`KeyKind::Durations`].
+/// Reads [`KeyKind::Durations`].
 impl FromKey for Vec<Duration> {
     fn from_key(value: Option<&Value>) -> Option<Self> {
         duration::parse_list(value?.as_text()?).ok()
@@ -124,7 +124,7 @@ pub struct Shape<D> {
 }
 
 impl<D> Shape<D> {
-    const fn of(kind: KeyKind) -> Shape<D> {
+    const fn new(kind: KeyKind) -> Shape<D> {
         Shape { kind, default: Some(Literal::Absent), of: PhantomData }
     }
 
@@ -162,32 +162,32 @@ pub mod shapes {
 
     type Words = &'static [&'static str];
 
-    pub const FLAG: Shape<bool> = Shape::of(KeyKind::Bool);
-    pub const SHARE: Shape<f64> = Shape::of(KeyKind::Share);
-    pub const DURATION: Shape<&'static str> = Shape::of(KeyKind::Duration);
-    pub const DURATION_RANGE: Shape<&'static str> = Shape::of(KeyKind::DurationRange);
-    pub const DURATIONS: Shape<&'static str> = Shape::of(KeyKind::Durations);
-    pub const TEXT: Shape<&'static str> = Shape::of(KeyKind::Text);
-    pub const OF_ENGINES: Shape<&'static str> = Shape::of(KeyKind::OfEngines);
+    pub const FLAG: Shape<bool> = Shape::new(KeyKind::Bool);
+    pub const SHARE: Shape<f64> = Shape::new(KeyKind::Share);
+    pub const DURATION: Shape<&'static str> = Shape::new(KeyKind::Duration);
+    pub const DURATION_RANGE: Shape<&'static str> = Shape::new(KeyKind::DurationRange);
+    pub const DURATIONS: Shape<&'static str> = Shape::new(KeyKind::Durations);
+    pub const TEXT: Shape<&'static str> = Shape::new(KeyKind::Text);
+    pub const OF_ENGINES: Shape<&'static str> = Shape::new(KeyKind::OfEngines);
 
     pub const fn int(within: RangeInclusive<i64>) -> Shape<i64> {
-        Shape::of(KeyKind::Int { min: *within.start(), max: *within.end() })
+        Shape::new(KeyKind::Int { min: *within.start(), max: *within.end() })
     }
 
     pub const fn float(within: RangeInclusive<f64>) -> Shape<f64> {
-        Shape::of(KeyKind::Float { min: *within.start(), max: *within.end() })
+        Shape::new(KeyKind::Float { min: *within.start(), max: *within.end() })
     }
 
     pub const fn choice(words: Words) -> Shape<&'static str> {
-        Shape::of(KeyKind::Choice(words))
+        Shape::new(KeyKind::Choice(words))
     }
 
     pub const fn choice_or_file(words: Words) -> Shape<&'static str> {
-        Shape::of(KeyKind::ChoiceOrFile(words))
+        Shape::new(KeyKind::ChoiceOrFile(words))
     }
 
     pub const fn mix(words: Words) -> Shape<&'static str> {
-        Shape::of(KeyKind::Mix(words))
+        Shape::new(KeyKind::Mix(words))
     }
 }
 
@@ -260,7 +260,6 @@ mod tests {
             point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
             Keys::read(&point)
         };
-        let text = |text: &str| Value::Text(text.to_owned());
         let keys = read(&[]).unwrap();
         assert_eq!((keys.rows, keys.codec.as_str(), keys.wait, keys.size), (8, "zstd", None, 0));
         let keys = read(&[("rows", Value::Int(1)), ("codec", text("none")), ("wait", text("5ms"))]).unwrap();
@@ -274,5 +273,9 @@ mod tests {
         assert_eq!(Keys::read(&Point::new()).unwrap_err().key, "size");
         assert_eq!(Keys::SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>(), ["rows", "codec", "wait", "size"]);
         assert_eq!(Keys::SPECS[1].about, "What compresses");
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// How the primary rows stand after so many rounds.
+/// How the primary rows stand after a number of rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Cases, by index, none of whose rows is open.

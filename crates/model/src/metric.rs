@@ -72,7 +72,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// By the unit alone, of a metric that may have any name.
+    /// Tells by the unit alone what a metric of any name measures.
     pub fn from_unit(unit: &str) -> Quantity {
         let unit = unit.trim().to_lowercase();
         let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
@@ -108,10 +108,11 @@ const CPU: [&str; 14] = [
 impl Metric {
     pub fn quantity(&self) -> Quantity {
         let of_all = self.id.split('/').next().and_then(|family| family.split("_on_").next());
-        let is_kind = |rest: &str| rest.is_empty() || rest.starts_with('_');
         match of_all {
             Some(family) if CPU.contains(&family) => Quantity::Cpu,
-            _ if self.id.strip_prefix(FAILED_SHARE).is_some_and(is_kind) => Quantity::Failures,
+            _ if self.id.strip_prefix(FAILED_SHARE).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')) => {
+                Quantity::Failures
+            }
             _ => Quantity::from_unit(&self.unit),
         }
     }
@@ -241,13 +242,14 @@ mod tests {
 
     #[test]
     fn a_unit_says_what_it_measures() {
-        let all = |units: &[&str], quantity| {
-            units.iter().for_each(|unit| assert_eq!(Quantity::from_unit(unit), quantity, "{unit}"));
-        };
-        all(&["ns", "us", "µs", "ms", "s", "s/GiB", "ms/MiB"], Quantity::Time);
-        all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
-        all(&["bytes", "B", "KiB", "GB"], Quantity::Size);
-        all(&["", "pages", "/io", "%", "score"], Quantity::Number);
+        assert_quantity(&["ns", "us", "µs", "ms", "s", "s/GiB", "ms/MiB"], Quantity::Time);
+        assert_quantity(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
+        assert_quantity(&["bytes", "B", "KiB", "GB"], Quantity::Size);
+        assert_quantity(&["", "pages", "/io", "%", "score"], Quantity::Number);
+    }
+
+    fn assert_quantity(units: &[&str], quantity: Quantity) {
+        units.iter().for_each(|unit| assert_eq!(Quantity::from_unit(unit), quantity, "{unit}"));
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 /// The same, and else what there is: `there are a, b`.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = candidates.into_iter().collect();
-    let all = || (!known.is_empty()).then(|| format!("there are {}", known.join(", ")));
-    did_you_mean(word, known.iter().copied()).or_else(all)
+    did_you_mean(word, known.iter().copied())
+        .or_else(|| (!known.is_empty()).then(|| format!("there are {}", known.join(", "))))
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ const HOURS_OF_A_MONTH: f64 = 730.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     pub per_hour: f64,
-    /// As written: `EUR`, `$`.
+    /// The currency as written: `EUR`, `$`.
     pub currency: String,
 }
 
 impl Price {
-    /// Operations for a unit of money, of so many a second.
+    /// Operations for a unit of money, of a rate of operations a second.
     pub fn buys(&self, per_s: f64) -> f64 {
         per_s * 3_600.0 / self.per_hour
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::duration;
 use crate::value::Point;
 
-/// Of every load that keeps it: 99 of 100 responses come within a time, and so few fail.
+/// What a load must keep: 99 of 100 responses come within a time, and no more than a share fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
     /// From the intended start.
@@ -20,7 +20,7 @@ impl Promise {
     /// Keys of a workload that may promise.
     pub const RESPONSE_P99: &'static str = "promise.response_p99";
     pub const ERRORS: &'static str = "promise.errors";
-    /// What `errors` is where nobody says.
+    /// The default of `errors`.
     pub const FEW_ERRORS: f64 = 0.001;
     /// The share of responses that may come later.
     pub const LATE: f64 = 0.01;
@@ -53,10 +53,10 @@ pub struct LoadPoint {
     /// From the intended start, in microseconds; `None` of too few responses.
     pub response_p50_us: Option<f64>,
     pub response_p99_us: Option<f64>,
-    /// Of what came, or waited, longer than promised, failures apart.
+    /// The share of responses that came, or waited, longer than promised, failures apart.
     pub late_share: f64,
     pub failed_share: f64,
-    /// Of a load at a rate.
+    /// Whether the promise is kept, if the load has a rate.
     pub is_kept: Option<bool>,
     /// The load generator was at its own limit.
     pub is_client_saturated: bool,

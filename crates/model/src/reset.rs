@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reset {
-    /// They are dropped, made and loaded anew.
+    /// They are dropped, made and loaded again.
     Rebuild,
     /// From a copy that is kept: its blocks are shared until they are written, where the filesystem can; else as with
     /// [`Reset::Restore`].
@@ -18,7 +18,7 @@ pub enum Reset {
 }
 
 impl Reset {
-    /// As plans write them.
+    /// The words of plans.
     pub const WORDS: [(&'static str, Reset); 4] =
         [("rebuild", Reset::Rebuild), ("clone", Reset::Clone), ("restore", Reset::Restore), ("none", Reset::None)];
 
@@ -28,7 +28,7 @@ impl Reset {
         Reset::WORDS.iter().find(|(known, _)| *known == word).map(|(_, reset)| *reset)
     }
 
-    /// Whether a copy of the loaded tables is kept beside them.
+    /// Whether a copy of the loaded tables is kept next to them.
     pub fn keeps_copy(self) -> bool {
         matches!(self, Reset::Clone | Reset::Restore)
     }

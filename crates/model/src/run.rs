@@ -31,7 +31,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// As in the store.
+    /// The word in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             RunState::Planned => "planned",
@@ -69,7 +69,7 @@ pub struct PlannedRun {
     pub position: u32,
     /// From 0.
     pub round: u32,
-    /// In [`crate::Plan::cases`].
+    /// The index in [`crate::Plan::cases`].
     pub case: u32,
 }
 
@@ -108,7 +108,7 @@ pub enum MarkKind {
     MachineBusy,
     /// The hypervisor kept processor time for others.
     MachineSteal,
-    /// A quota or heat held the processors back.
+    /// A quota or heat slowed the processors down.
     MachineThrottled,
     /// On battery, or the power source or the governor of clock speeds changed.
     MachinePower,
@@ -163,7 +163,7 @@ impl MarkKind {
         )
     }
 
-    /// Of what went on beside the run on one of its machines: said, and no reason to withhold a verdict.
+    /// Marks of what else went on at one of the run's machines: they are shown, and withhold no verdict.
     pub const DISTURBANCES: [MarkKind; 6] = [
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
@@ -196,7 +196,7 @@ impl MarkKind {
         }
     }
 
-    /// As in the store and in JSON.
+    /// The word in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             MarkKind::ClientSaturated => "client-saturated",
@@ -234,7 +234,7 @@ impl FromStr for MarkKind {
     }
 }
 
-/// What a run's figures alone do not tell.
+/// What a run's figures alone do not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     pub kind: MarkKind,
@@ -303,12 +303,12 @@ pub enum SeriesKind {
     Response,
     /// From send to end. None in a closed loop, which sends when it is due: the response is the service there.
     Service,
-    /// No latency: per interval, the most transactions that were due and not begun. Only with a rate.
+    /// No latency: per interval, the most transactions that were due and not started. Only with a rate.
     Backlog,
 }
 
 impl SeriesKind {
-    /// As in the store.
+    /// The word in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             SeriesKind::Response => "response",
@@ -351,12 +351,12 @@ pub struct RunRecord {
     /// If that was not when its place in the order was reached: measured before, or elsewhere. Milliseconds since
     /// 1970.
     pub began_unix_ms: Option<i64>,
-    /// Of the measured part.
+    /// The length of the measured part.
     pub elapsed_s: f64,
     pub measurements: Vec<Measurement>,
     pub series: Vec<Series>,
     pub marks: Vec<Mark>,
-    /// Of a search for the highest load that keeps a promise, in its order.
+    /// The short runs of a search for the highest load that keeps a promise, in its order.
     #[serde(default)]
     pub points: Vec<LoadPoint>,
 }

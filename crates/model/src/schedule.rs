@@ -17,7 +17,7 @@ pub enum Length {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Rounds: every case once, in a random order drawn anew for each round from the recorded seed.
+    /// Rounds: every case once, in a random order that is drawn for each round from the recorded seed.
     Interleaved,
     /// All runs of a case, then the next: drift fools this order; kept to repeat old results.
     Sequential,
@@ -36,7 +36,7 @@ pub enum OnError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Caches {
-    /// As much of them as fits: every table was read through once after it came back.
+    /// The caches hold as much of the tables as fits: every table was read through once after it came back.
     #[default]
     Warmed,
     /// Nothing.
@@ -70,7 +70,7 @@ pub struct UntilSure {
     pub stop: Stop,
     /// No round begins after so long, counted from the first run of the command.
     pub max_time: Option<Duration>,
-    /// Of the plan as it was begun, where `etalon extend` added rounds.
+    /// The schedule with which the plan was started, if `etalon extend` added rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Begun>,
 }
@@ -79,7 +79,7 @@ pub struct UntilSure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     pub rounds: u32,
-    /// Of a range of rounds.
+    /// When a range of rounds ends.
     pub stop: Option<Stop>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
@@ -96,7 +96,7 @@ pub struct Schedule {
     pub warmup: Duration,
     pub length: Length,
     pub order: Order,
-    /// Of the order and of every random stream.
+    /// The seed of the order and of every random stream.
     pub seed: u64,
     pub on_error: OnError,
     #[serde(default, skip_serializing_if = "Caches::are_warmed")]

@@ -31,16 +31,16 @@ impl ShareRange {
         self.limits
     }
 
-    /// `5%`, or `0.05`: a number without the sign lies below 1, since nobody can tell whether 5 is 5 % or 500 %.
+    /// `5%`, or `0.05`: a number without the sign lies below 1, since 5 may mean 5 % or 500 %.
     pub fn parse(self, text: &str) -> Result<f64, ShareError> {
         let text = text.trim();
         let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
-        let is_plain = |value: &f64| divisor > 1.0 || *value < 1.0;
-        let value = number.parse().ok().filter(is_plain).map(|value: f64| value / divisor);
+        let value =
+            number.parse().ok().filter(|value: &f64| divisor > 1.0 || *value < 1.0).map(|value: f64| value / divisor);
         value.map_or_else(|| Err(self.refused(text)), |value| self.check(value).map_err(|_| self.refused(text)))
     }
 
-    /// Of a number that needs no reading.
+    /// Checks a share that is a number already.
     pub fn check(self, value: f64) -> Result<f64, ShareError> {
         let (lowest, highest) = self.limits;
         if value > lowest && value < highest { Ok(value) } else { Err(self.refused(&value.to_string())) }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_is_told_in_both_spellings_which_are_taken() {
+    fn refusals_name_both_spellings_that_are_taken() {
         let cases = [
             (MARGIN, "5", "write 0.05 or \"5%\""),
             (MARGIN, "1.5", "write 0.015 or \"1.5%\""),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::error::{Problems, quote};
 use super::set;
 use super::tree::{Data, Entry, Node, Origin, find};
-use crate::catalog::{Catalog, OwnSystem};
+use crate::catalog::{Catalog, EngineSpec, OwnSystem};
 use crate::{Schedule, duration};
 
 const SCHEDULE: &str = "schedule";
@@ -25,8 +25,8 @@ pub struct NamedSystem {
     /// A system of the plan with this name keeps the rest of what the plan says of it, except settings of another
     /// engine.
     pub name: String,
-    /// Or what [`Catalog::own_system`] knows. Without one it is the plan's system of that name, else what the name stands
-    /// for by itself.
+    /// A URL, or what [`Catalog::own_system`] knows. Without one it is the plan's system of that name, else what the name
+    /// stands for by itself.
     pub url: Option<String>,
 }
 
@@ -84,24 +84,27 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
             None => keys.push(Entry { key: key.to_owned(), at: at.clone(), value: Node { at, data: short } }),
         }
     };
-    let at_most = |most: i128| move |data: &Data| matches!(data, Data::Int(n) if *n <= most);
-    let within = |most: Duration| move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most));
     set("rounds", &at_most(ROUNDS), Data::Int(ROUNDS));
     set("warmup", &within(WARMUP), Data::Text(duration::format(WARMUP)));
-    let length = match counts {
-        true => {
-            set("transactions", &at_most(TRANSACTIONS), Data::Int(TRANSACTIONS));
-            format!("{TRANSACTIONS} transactions")
-        }
-        false => {
-            set("duration", &within(LENGTH), Data::Text(duration::format(LENGTH)));
-            duration::format(LENGTH)
-        }
+    let length = if counts {
+        set("transactions", &at_most(TRANSACTIONS), Data::Int(TRANSACTIONS));
+        format!("{TRANSACTIONS} transactions")
+    } else {
+        set("duration", &within(LENGTH), Data::Text(duration::format(LENGTH)));
+        duration::format(LENGTH)
     };
     problems.note(format!(
         "the plan has no table `[quick]`: its quick form is {ROUNDS} round of runs of at most {length}, which shows that it runs \
          and gives no verdicts"
     ));
+}
+
+fn within(most: Duration) -> impl Fn(&Data) -> bool {
+    move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most))
+}
+
+fn at_most(most: i128) -> impl Fn(&Data) -> bool {
+    move |data: &Data| matches!(data, Data::Int(n) if *n <= most)
 }
 
 /// Lengths of benchmarks' own are at most `most` in the quick form.
@@ -122,16 +125,21 @@ fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
 /// The systems with their engines, where their keys name one.
 fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
     let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
-    let engine_of = |keys: &[Entry]| match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
+    systems
+        .iter()
+        .filter_map(|system| match &system.value.data {
+            Data::Table(keys) => engine_of(keys, catalog).map(|engine| (system.key.clone(), engine.name)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec> {
+    match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
         (Some(url), _) => catalog.engine_of_url(url),
         (None, Some(Data::Table(server))) => text_of(server, "engine").and_then(|name| catalog.engine_of_server(name)),
         _ => None,
-    };
-    let named = |system: &Entry| match &system.value.data {
-        Data::Table(keys) => engine_of(keys).map(|engine| (system.key.clone(), engine.name)),
-        _ => None,
-    };
-    systems.iter().filter_map(named).collect()
+    }
 }
 
 fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
@@ -201,16 +209,19 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
 
 /// The `url` or the `server` of a system.
 fn place_of(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
-    let entry = |key: &str, data| Entry { key: key.to_owned(), at: at.clone(), value: Node { at: at.clone(), data } };
     match catalog.own_system(place) {
         Some(OwnSystem::Server { engine, version }) => {
-            let version = version.map(|version| entry("version", Data::Text(version)));
-            let keys = [entry("engine", Data::Text(engine.to_owned()))].into_iter().chain(version).collect();
-            entry("server", Data::Table(keys))
+            let version = version.map(|version| entry("version", Data::Text(version), at));
+            let keys = [entry("engine", Data::Text(engine.to_owned()), at)].into_iter().chain(version).collect();
+            entry("server", Data::Table(keys), at)
         }
-        Some(OwnSystem::Url(url)) => entry("url", Data::Text(url.to_owned())),
-        Some(OwnSystem::Nothing(_)) | None => entry("url", Data::Text(place.to_owned())),
+        Some(OwnSystem::Url(url)) => entry("url", Data::Text(url.to_owned()), at),
+        Some(OwnSystem::Nothing(_)) | None => entry("url", Data::Text(place.to_owned()), at),
     }
+}
+
+fn entry(key: &str, data: Data, at: &Origin) -> Entry {
+    Entry { key: key.to_owned(), at: at.clone(), value: Node { at: at.clone(), data } }
 }
 
 fn new_system(name: &str, at: &Origin) -> Entry {

@@ -22,7 +22,7 @@ use crate::schedule::{Caches, Length, OnError, Order, Schedule, Stop, UntilSure}
 impl Plan {
     /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
     /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is. With the plan comes
-    /// what to tell who wrote it: a sentence for each key that has another name now.
+    /// what to report to its author: a sentence for each key that has another name now.
     pub fn parse(
         text: &str,
         source: &str,
@@ -81,13 +81,11 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
 
 /// Ways to begin a run that cannot hold in this plan.
 fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
-    let stays = |system: &&SystemPlan| system.reset == Some(Reset::None);
-    let shares = |system: &SystemPlan| {
+    if let Some(system) = plan.systems.iter().filter(keeps_data).find(|system| {
         let same =
             |other: &&SystemPlan| other.name != system.name && other.alias_of.is_none() && other.url == system.url;
         !system.url.is_empty() && plan.systems.iter().find(same).is_some()
-    };
-    if let Some(system) = plan.systems.iter().filter(stays).find(|system| shares(system)) {
+    }) {
         let message =
             format!("`reset = \"none\"` of system `{}`, whose database another system has, too", quote(&system.name));
         let hint = "each would work on what the other left; write `reset = \"rebuild\"`".to_owned();
@@ -97,7 +95,7 @@ fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
     for name in hosts {
         let is_cold = plan.schedule.caches == Caches::Cold;
         let key = match plan.system(name) {
-            Some(system) if stays(&system) => "reset = \"none\"",
+            Some(system) if keeps_data(&system) => "reset = \"none\"",
             _ if is_cold => "caches = \"cold\"",
             _ => continue,
         };
@@ -106,19 +104,26 @@ fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
     }
 }
 
+fn keeps_data(system: &&SystemPlan) -> bool {
+    system.reset == Some(Reset::None)
+}
+
 fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {
-    let hint = || Some("write fewer values, or several plans".to_owned());
     let runs = cases.saturating_mul(u64::from(rounds));
     if cases > MAX_CASES {
         let message = format!("the plan makes {cases} cases (benchmark × point × system), more than {MAX_CASES}");
-        problems.add(&Origin::Whole, message, hint());
+        problems.add(&Origin::Whole, message, hint_to_split());
     } else if runs > MAX_RUNS {
         let message = format!("the plan makes {runs} runs ({cases} cases × {rounds} rounds), more than {MAX_RUNS}");
-        problems.add(&Origin::Whole, message, hint());
+        problems.add(&Origin::Whole, message, hint_to_split());
     } else {
         return true;
     }
     false
+}
+
+fn hint_to_split() -> Option<String> {
+    Some("write fewer values, or several plans".to_owned())
 }
 
 fn baseline(written: Option<Located<String>>, systems: &[SystemFile], problems: &mut Problems<'_>) -> String {
@@ -164,7 +169,7 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
     }
 }
 
-/// Of a range of rounds; what is of such a range alone is refused without one.
+/// Reads a range of rounds; the keys that only such a range takes are refused without one.
 fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) -> Option<UntilSure> {
     let first = file.rounds.and_then(|rounds| rounds.first);
     let of_range =
@@ -243,18 +248,20 @@ fn priced(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price>
         .ok()
 }
 
-/// What prices need: a promise, beside which alone they say something, one of each system, and one currency.
+/// Tells whether a benchmark has a key of a promise; one that is not whole is reported elsewhere.
+fn has_promise_key(benchmark: &Benchmark) -> bool {
+    let keys = [Promise::RESPONSE_P99, Promise::ERRORS];
+    benchmark.points.iter().any(|point| keys.iter().any(|key| point.contains_key(*key)))
+}
+
+/// What prices need: a promise, without which they say nothing, one of each system, and one currency.
 fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     let mut prices = plan.systems.iter().filter_map(|system| Some((&system.name, system.price.as_ref()?)));
-    // Of what is no price nobody knows that it lacks.
-    let Some((name, first)) = prices.next().filter(|_| problems.are_none()) else { return };
-    // One that is not whole will be told of.
-    let has_promise = |benchmark: &Benchmark| {
-        benchmark
-            .points
-            .iter()
-            .any(|point| [Promise::RESPONSE_P99, Promise::ERRORS].iter().any(|key| point.contains_key(*key)))
-    };
+    // A price that cannot be read is reported already.
+    if !problems.are_none() {
+        return;
+    }
+    let Some((name, first)) = prices.next() else { return };
     let (message, hint) = if let Some((other, price)) = prices.find(|(_, price)| price.currency != first.currency) {
         let (own, theirs) = (quote(&first.currency), quote(&price.currency));
         let what = format!("the `price` of `{}` is in {own}, that of `{}` in {theirs}", quote(name), quote(other));
@@ -262,7 +269,7 @@ fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     } else if let Some(without) = plan.systems.iter().find(|system| system.price.is_none()) {
         let what = format!("`{}` has a `price`, and `{}` has none", quote(name), quote(&without.name));
         (what, "give each system a `price`, or none of them")
-    } else if !plan.benchmarks.iter().any(has_promise) {
+    } else if !plan.benchmarks.iter().any(has_promise_key) {
         let what = format!("`{}` has a `price`, and no benchmark has a `promise`", quote(name));
         (what, "a `price` is of the load that a promise allows: `promise = { response_p99 = \"20ms\" }`")
     } else {
@@ -359,9 +366,10 @@ fn private_pooler(
         return None;
     };
     let Some(pooler) = engine.poolers.iter().find(|pooler| pooler.name == name.value) else {
-        let hint = match names.is_empty() {
-            true => format!("étalon starts none in front of a server of `{}`", engine.name),
-            false => format!("étalon can start {}", list_names(&names)),
+        let hint = if names.is_empty() {
+            format!("étalon starts none in front of a server of `{}`", engine.name)
+        } else {
+            format!("étalon can start {}", list_names(&names))
         };
         problems.add(&name.at, format!("{place} names an unknown pooler, `{}`", quote(&name.value)), Some(hint));
         return None;

@@ -58,7 +58,7 @@ impl fmt::Display for PlanErrors {
 
 impl std::error::Error for PlanErrors {}
 
-/// In bytes.
+/// The longest line that is quoted, in bytes.
 const LONGEST_SNIPPET: usize = 1000;
 
 pub(super) struct Problems<'a> {

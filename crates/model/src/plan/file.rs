@@ -15,7 +15,7 @@ use crate::schedule::{Caches, OnError, Order, Stop};
 use crate::share;
 use crate::value::Value;
 
-/// In the order of the manual.
+/// The keys at the top of a plan, in the order of the manual.
 pub(super) const TOP_KEYS: [&str; 12] = [
     "name",
     "systems",
@@ -82,10 +82,10 @@ pub(super) struct ServerFile {
     pub(super) optional: Option<bool>,
 }
 
-/// `[[benchmarks]]`: the keys beside these are the workload's.
+/// `[[benchmarks]]`: the other keys are the workload's.
 pub(super) struct BenchmarkFile {
     pub(super) at: Origin,
-    /// As written, else from the script or the workload.
+    /// The name as written, else from the script or the workload.
     pub(super) name: String,
     pub(super) workload: Option<Located<String>>,
     pub(super) stands_for: Option<String>,
@@ -137,15 +137,21 @@ impl PlanFile {
 
 /// Its own, else that of its scripts (without folder and extension), else its workload's.
 pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
-    let text = |key: &str| match &super::tree::find(entries, key)?.value.data {
+    text_at(entries, "name")
+        .or_else(|| {
+            text_at(entries, "script").map(|script| {
+                let stems: Vec<&str> = script.split(',').map(|part| file_stem(part.trim())).collect();
+                stems.join(", ")
+            })
+        })
+        .or_else(|| text_at(entries, "workload"))
+}
+
+fn text_at(entries: &[Entry], key: &str) -> Option<String> {
+    match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
         _ => None,
-    };
-    let of_script = |script: String| {
-        let stems: Vec<&str> = script.split(',').map(|part| file_stem(part.trim())).collect();
-        stems.join(", ")
-    };
-    text("name").or_else(|| text("script").map(of_script)).or_else(|| text("workload"))
+    }
 }
 
 pub(super) fn file_stem(path: &str) -> &str {
@@ -167,7 +173,7 @@ pub(super) fn list_choices(names: &[&str]) -> String {
 }
 
 fn list(names: &[&str], before_last: &str) -> String {
-    // Nobody reads a longer list.
+    // A longer list would not be read.
     const SHOWN: usize = 20;
     let mut quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", quote(name))).collect();
     let last = match names.len().checked_sub(SHOWN) {
@@ -187,15 +193,14 @@ pub(super) fn schedules_key(key: &str) -> Option<String> {
 }
 
 fn systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
-    let example = || Some("name at least one: `[systems.NAME]` with a `url`".to_owned());
     let tables = match top.get("systems") {
         None => {
-            problems.add(&Origin::Whole, "the plan has no systems", example());
+            problems.add(&Origin::Whole, "the plan has no systems", system_example());
             return Vec::new();
         }
         Some(Node { data: Data::Table(tables), at }) => {
             if tables.is_empty() {
-                problems.add(at, "the plan has no systems", example());
+                problems.add(at, "the plan has no systems", system_example());
             }
             tables
         }
@@ -205,6 +210,10 @@ fn systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
         }
     };
     tables.iter().filter_map(|entry| system(entry, problems)).collect()
+}
+
+fn system_example() -> Option<String> {
+    Some("name at least one: `[systems.NAME]` with a `url`".to_owned())
 }
 
 fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
@@ -274,7 +283,7 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
     })
 }
 
-/// Of a release: numbers with dots between them.
+/// Reads the version of a release: numbers with dots between them.
 fn version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String> {
     let node = section.get("version")?;
     match text_of(node, problems) {
@@ -379,14 +388,13 @@ fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<B
     if named.is_some() {
         name_is_fit(&name, "a benchmark", name_at, problems);
     }
-    let is_own = |entry: &&Entry| !BENCHMARK_KEYS.contains(&entry.key.as_str());
     Some(BenchmarkFile {
         at: name_at.clone(),
         name: written.unwrap_or(name),
         workload: section.text("workload", problems),
         stands_for: section.text("stands_for", problems).map(|text| text.value),
         clients: fleet::read_clients(&section, problems),
-        keys: entries.iter().filter(is_own).cloned().collect(),
+        keys: entries.iter().filter(|entry| !BENCHMARK_KEYS.contains(&entry.key.as_str())).cloned().collect(),
     })
 }
 
@@ -430,7 +438,6 @@ fn rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> 
         return Some(Rounds { first: None, most: u32::try_from(most).ok()? });
     };
     let written = text.split_once("..").map(|(first, most)| (first.trim().parse(), most.trim().parse()));
-    let hint = || Some(format!("write a number, or a range such as `\"{FEWEST_TO_JUDGE}..60\"`"));
     let Some((Ok(first), Ok(most))) = written else {
         let expected = format!("a whole number from 1 to {MAX_ROUNDS}, or a range such as `\"{FEWEST_TO_JUDGE}..60\"`");
         return section.refuse("rounds", node, &expected, None, problems);
@@ -449,7 +456,11 @@ fn rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> 
     };
     match refusal {
         Some(message) => {
-            problems.add(&node.at, message, hint());
+            problems.add(
+                &node.at,
+                message,
+                Some(format!("write a number, or a range such as `\"{FEWEST_TO_JUDGE}..60\"`")),
+            );
             None
         }
         None => Some(Rounds { first: Some(first), most }),

@@ -34,7 +34,7 @@ pub struct FleetPlan {
     pub ca: Option<String>,
     /// How long to wait for an agent that does not answer.
     pub patience: Duration,
-    /// By the systems' names.
+    /// The agents by the systems' names.
     #[serde(default)]
     pub hosts: BTreeMap<String, String>,
 }
@@ -122,8 +122,10 @@ fn names_of(
 }
 
 fn is_agent(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !name.is_empty() && name.len() <= 64 && name != ALL && name.chars().all(is_fit)
+    !name.is_empty()
+        && name.len() <= 64
+        && name != ALL
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// Fills in the systems' hosts. Naming agents without `[fleet]` is reported.
@@ -134,13 +136,12 @@ pub(super) fn checked(
     problems: &mut Problems<'_>,
 ) -> Option<FleetPlan> {
     let is_there = file.is_some();
-    let hint = || Some("name the NATS server that the agents are at: `[fleet]` with a `nats`".to_owned());
     let mut hosts = BTreeMap::new();
     for system in systems {
         let Some(Located { value, at }) = &system.host else { continue };
         let place = format!("`host` of system `{}`", quote(&system.name));
         if !is_there {
-            problems.add(at, format!("{place} names an agent, and the plan has no fleet"), hint());
+            problems.add(at, format!("{place} names an agent, and the plan has no fleet"), hint_to_name_the_bus());
         }
         if !is_agent(value) {
             let how = Some("a name has letters, digits, `-` and `_`".to_owned());
@@ -153,7 +154,7 @@ pub(super) fn checked(
         let ClientsFile { at: Some(at), on, couples } = &benchmark.clients else { continue };
         let place = format!("benchmark `{}`", quote(&benchmark.name));
         if !is_there {
-            problems.add(at, format!("{place} names agents, and the plan has no fleet"), hint());
+            problems.add(at, format!("{place} names agents, and the plan has no fleet"), hint_to_name_the_bus());
         } else if matches!(on, Some(On::All)) && !named {
             let how = Some("list them, so that a resumed run has the same: `agents = [\"a\", \"b\"]`".to_owned());
             problems.add(at, format!("{place} is to run on all agents, and `[fleet]` does not list them"), how);
@@ -173,14 +174,19 @@ pub(super) fn checked(
     })
 }
 
+fn hint_to_name_the_bus() -> Option<String> {
+    Some("name the NATS server that the agents are at: `[fleet]` with a `nats`".to_owned())
+}
+
 /// Values of [`CLIENTS_ON`] in a benchmark's points: one with all agents, or each agent by itself.
 pub(super) fn axis(clients: &ClientsFile, fleet: Option<&FleetPlan>) -> Option<Vec<Value>> {
     let agents = match clients.on.as_ref()? {
         On::All => fleet?.agents.clone(),
         On::Agents(agents) => agents.clone(),
     };
-    Some(match clients.couples {
-        true => agents.into_iter().map(Value::Text).collect(),
-        false => vec![Value::Text(agents.join(","))],
+    Some(if clients.couples {
+        agents.into_iter().map(Value::Text).collect()
+    } else {
+        vec![Value::Text(agents.join(","))]
     })
 }

@@ -42,7 +42,7 @@ pub use setting::{LONGEST_SETTING_BYTES, setting_fault};
 pub const MAX_CASES: u64 = 10_000;
 pub const MAX_RUNS: u64 = 1_000_000;
 pub const MAX_ROUNDS: u64 = 10_000;
-/// With fewer rounds no experiment ends because it is sure: the fewest that carry a verdict.
+/// The fewest rounds that carry a verdict: with fewer no experiment ends because it is sure.
 pub const FEWEST_TO_JUDGE: u32 = 6;
 /// `url = "env:NAME"` is read from the environment.
 pub const ENV_PREFIX: &str = "env:";
@@ -57,7 +57,7 @@ const DEFAULT_LEVEL: f64 = 0.95;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub name: String,
-    /// In the order of the plan.
+    /// The systems in the order of the plan.
     pub systems: Vec<SystemPlan>,
     pub benchmarks: Vec<Benchmark>,
     pub schedule: Schedule,
@@ -70,7 +70,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemPlan {
     pub name: String,
-    /// As in the registry. Empty when `url` is `env:NAME`, until that is read.
+    /// The engine's name in the registry. It is empty when `url` is `env:NAME`, until that is read.
     pub engine: String,
     /// Where it is, or `env:NAME`. May hold a password: print it only through [`redact_url`]. Empty for a private
     /// server.
@@ -172,7 +172,7 @@ pub struct ComparisonRules {
 }
 
 impl Benchmark {
-    /// Keys with more than one value: what tells its cases apart.
+    /// Keys with more than one value: what distinguishes its cases.
     pub fn varying_keys(&self) -> Vec<String> {
         let Some(first) = self.points.first() else { return Vec::new() };
         first.keys().filter(|key| self.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
@@ -203,7 +203,7 @@ impl Plan {
         cases
     }
 
-    /// Keys with more than one value within a benchmark: what tells its cases apart.
+    /// Keys with more than one value within a benchmark: what distinguishes its cases.
     pub fn varying_keys(&self, benchmark: &str) -> Vec<String> {
         let benchmark = self.benchmarks.iter().find(|b| b.name == benchmark);
         benchmark.map_or_else(Vec::new, Benchmark::varying_keys)
@@ -227,7 +227,9 @@ impl Plan {
     /// This plan without a system that it can do without. If that is the baseline, the first of the others becomes it.
     pub fn without(&mut self, system: &str) {
         self.systems.retain(|other| other.name != system);
-        if let Some(first) = self.systems.first().filter(|_| self.comparison.baseline == system) {
+        if self.comparison.baseline == system
+            && let Some(first) = self.systems.first()
+        {
             self.comparison.baseline.clone_from(&first.name);
         }
     }

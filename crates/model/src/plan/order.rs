@@ -63,8 +63,7 @@ impl Plan {
                 pairs
             }
         };
-        let place = |(position, (round, case))| PlannedRun { position, round, case };
-        (0..).zip(pairs).map(place).collect()
+        (0..).zip(pairs).map(|(position, (round, case))| PlannedRun { position, round, case }).collect()
     }
 }
 

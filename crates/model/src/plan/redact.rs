@@ -34,7 +34,7 @@ fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
     for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
         let before = &url[..range.start];
-        let pair = before.rfind(['?', '&', ';']).filter(|_| before.ends_with('='));
+        let pair = if before.ends_with('=') { before.rfind(['?', '&', ';']) } else { None };
         match pair {
             Some(separator) if url[range.end..].starts_with(['&', ';']) => {
                 text.replace_range(separator + 1..=range.end, "");
@@ -77,10 +77,9 @@ pub struct Unmasked {
 impl Plan {
     /// Removes the masks. A NATS URL keeps its: what is left of the login would be taken for a token.
     pub fn unmasked(mut self) -> Unmasked {
-        let unmasked = |url: &str| without(url, |secret| secret == MASK);
         let (mut without_password, mut lost) = (Vec::new(), Vec::new());
         for system in &mut self.systems {
-            let url = unmasked(&system.url);
+            let url = without(&system.url, |secret| secret == MASK);
             if url != system.url {
                 without_password.push(system.name.clone());
                 system.url = url;
@@ -124,7 +123,7 @@ impl Plan {
             json.sort_all_objects();
             json.to_string()
         });
-        // A plan always fits JSON; if not, this still tells plans apart.
+        // A plan always fits JSON; if not, this still distinguishes plans.
         let text = json.unwrap_or_else(|_| format!("{plan:?}"));
         Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
@@ -174,9 +173,9 @@ fn secret_ranges(url: &str) -> Vec<Range<usize>> {
             (start, userinfo_end(&url[start..]).map(|end| start + end))
         }
         (None, Some(scheme)) if url[..scheme].bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) => {
-            // `scheme:user:password@host` is no URL of any engine, but somebody may write it; a path may hold an `@`.
+            // `scheme:user:password@host` is no URL of any engine, but a user may write it; a path may hold an `@`.
             let is_path = url.contains(['/', '\\']);
-            (scheme + 1, url.rfind('@').filter(|_| !is_path))
+            (scheme + 1, if is_path { None } else { url.rfind('@') })
         }
         _ => return assigned_ranges(url),
     };
@@ -231,10 +230,11 @@ fn userinfo_end(rest: &str) -> Option<usize> {
     // A bare `?` in the password looks like the start of the query, but an `@` that is no part of a query's value
     // follows it, or what stands before it is neither a user nor a host.
     let is_in_password = query.split('=').next().is_some_and(|first_key| first_key.contains('@'));
-    match is_in_password || (end.is_none() && !hosts_are_fit(before)) {
+    if is_in_password || (end.is_none() && !hosts_are_fit(before)) {
         // Without any `@` it is a login whose host was forgotten, unless it is a host with a port.
-        true => rest.rfind('@').or((!has_port(before)).then_some(rest.len())),
-        false => end,
+        rest.rfind('@').or((!has_port(before)).then_some(rest.len()))
+    } else {
+        end
     }
 }
 
@@ -302,9 +302,11 @@ fn is_secret_key(key: &str) -> bool {
 /// Whether a key of a URL is secret or nearly spells one. Names of files are not.
 fn may_be_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    let is_near = |word: &&str| key.len() > 4 && strsim::damerau_levenshtein(&key, word) <= 2;
-    let is_like = || SECRET_WORDS.iter().any(is_near) || ["pass", "pwd", "pw"].contains(&key.as_str());
-    is_secret_key(&key) || (!key.ends_with("file") && (is_like() || key.contains("passw")))
+    is_secret_key(&key)
+        || (!key.ends_with("file")
+            && (SECRET_WORDS.iter().any(|word| key.len() > 4 && strsim::damerau_levenshtein(&key, word) <= 2)
+                || ["pass", "pwd", "pw"].contains(&key.as_str())
+                || key.contains("passw")))
 }
 
 /// Malformed escapes stay as they are.
@@ -312,7 +314,8 @@ pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
-        let hex = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = if *first == b'%' { after.get(..2) } else { None };
+        let hex = hex.and_then(|hex| std::str::from_utf8(hex).ok());
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -344,15 +347,14 @@ fn redact_value(key: &str, value: &Value) -> Value {
 }
 
 fn secrets(plan: &Plan) -> Vec<String> {
-    let in_text = |text: &str| secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
-    let mut found: Vec<String> = plan.systems.iter().flat_map(|system| in_text(&system.url)).collect();
+    let mut found: Vec<String> = plan.systems.iter().flat_map(|system| secrets_in(&system.url)).collect();
     let bus = plan.fleet.iter().flat_map(|fleet| login_ranges(&fleet.nats).into_iter().map(|at| &fleet.nats[at]));
     found.extend(bus.map(str::to_owned));
     let settings = plan.systems.iter().flat_map(|system| &system.settings);
     let keys = plan.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().flatten());
     for (name, value) in settings.chain(keys) {
         match value {
-            Value::Text(text) if !is_secret_key(name) => found.extend(in_text(text)),
+            Value::Text(text) if !is_secret_key(name) => found.extend(secrets_in(text)),
             Value::Bool(_) => {}
             value if is_secret_key(name) => found.push(value.to_string()),
             _ => {}
@@ -364,6 +366,10 @@ fn secrets(plan: &Plan) -> Vec<String> {
     found.sort();
     found.dedup();
     found
+}
+
+fn secrets_in(text: &str) -> Vec<String> {
+    secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
 }
 
 /// Every word that a redacted plan shows, in one text.

@@ -51,7 +51,7 @@ fn row(text: &mut String, key: &str, property: &Json) {
 
 fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
     let is_section = property["properties"].get("rounds").is_some();
-    property["properties"].as_object().filter(|_| !is_section)
+    if is_section { None } else { property["properties"].as_object() }
 }
 
 fn takes(property: &Json) -> String {
@@ -68,7 +68,6 @@ fn takes(property: &Json) -> String {
     if let Some(word) = property.get("const") {
         return format!("`{word}`");
     }
-    let limit = |name: &str| property.get(name).map(|limit| limit.to_string().trim_end_matches(".0").to_owned());
     let noun = match property["type"].as_str() {
         Some("integer") => "whole number",
         Some("number") => "number",
@@ -80,10 +79,14 @@ fn takes(property: &Json) -> String {
         // A reference to another part of the schema is a table.
         _ => "table",
     };
-    match (limit("minimum"), limit("maximum")) {
+    match (limit(property, "minimum"), limit(property, "maximum")) {
         (Some(min), Some(max)) => format!("{noun} from {min} to {max}"),
         (Some(min), None) => format!("{noun} from {min}"),
         (None, Some(max)) => format!("{noun} to {max}"),
         (None, None) => noun.to_owned(),
     }
+}
+
+fn limit(property: &Json, name: &str) -> Option<String> {
+    property.get(name).map(|limit| limit.to_string().trim_end_matches(".0").to_owned())
 }

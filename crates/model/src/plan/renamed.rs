@@ -21,7 +21,7 @@ impl Renamed {
         (self.section, self.was) == (section, key)
     }
 
-    fn told(&self, problems: &mut Problems<'_>) -> &'static str {
+    fn report(&self, problems: &mut Problems<'_>) -> &'static str {
         problems.note(format!("`{}` in `{}` is now called `{}`: read as that", self.was, self.section, self.is));
         self.is
     }
@@ -33,7 +33,7 @@ pub(super) fn path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> Vec<&'k
     if let [section, .., key] = &mut keys[..]
         && let Some(renamed) = RENAMED.iter().find(|one| one.is_in(section, key))
     {
-        *key = renamed.told(problems);
+        *key = renamed.report(problems);
     }
     keys
 }
@@ -57,14 +57,14 @@ pub(super) fn keys(root: &mut [Entry], problems: &mut Problems<'_>) {
 
 fn rename(section: &str, entries: &mut [Entry], problems: &mut Problems<'_>) {
     for renamed in &RENAMED {
-        let is_of = |workload: &str| {
+        if !renamed.workload.is_none_or(|workload: &str| {
             find(entries, "workload").is_some_and(|of| matches!(&of.value.data, Data::Text(text) if text == workload))
-        };
-        if !renamed.workload.is_none_or(is_of) || find(entries, renamed.is).is_some() {
+        }) || find(entries, renamed.is).is_some()
+        {
             continue;
         }
         if let Some(entry) = entries.iter_mut().find(|entry| renamed.is_in(section, &entry.key)) {
-            renamed.told(problems).clone_into(&mut entry.key);
+            renamed.report(problems).clone_into(&mut entry.key);
         }
     }
 }

@@ -27,7 +27,7 @@ const DURATION_PATTERN: &str = concat!(
 );
 const RANGE_PATTERN: &str = r"^-?[0-9]+\.\.-?[0-9]+(\*[0-9]+)?$";
 const SHARE_PATTERN: &str = r"^([0-9]+(\.[0-9]+)?\s*%|0?\.[0-9]+)$";
-/// As [`crate::catalog::is_release`] has it.
+/// The pattern of what [`crate::catalog::is_release`] accepts.
 const RELEASE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)*$";
 
 /// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
@@ -102,11 +102,10 @@ fn share_of(about: &str, range: ShareRange, default: f64) -> Json {
 }
 
 fn system(catalog: &Catalog) -> Json {
-    let public = || catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
-    let schemes: Vec<&str> = public().flat_map(|engine| engine.schemes.iter().copied()).collect();
+    let schemes: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
     let escaped = schemes.join("|").replace('.', r"\.").replace('+', r"\+");
-    let startable: Vec<&EngineSpec> = public().filter(|e| !e.private_servers.is_empty()).collect();
+    let startable: Vec<&EngineSpec> = public_engines(catalog).filter(|e| !e.private_servers.is_empty()).collect();
     json!({
         "description": "A system: a database that runs already, a server or a volume that étalon makes and removes, a folder.",
         "type": "object",
@@ -141,6 +140,10 @@ fn system(catalog: &Catalog) -> Json {
             },
         },
     })
+}
+
+fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
+    catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }
 
 fn server(startable: &[&EngineSpec]) -> Json {
@@ -257,15 +260,6 @@ fn settings() -> Json {
 }
 
 fn schedule() -> Json {
-    let length = |about: &str, default: std::time::Duration| {
-        json!({
-            "description": about,
-            "type": "string",
-            "pattern": DURATION_PATTERN,
-            "minLength": 2,
-            "default": duration::format(default),
-        })
-    };
     json!({
         "description": "When and how often.",
         "type": "object",
@@ -317,6 +311,16 @@ fn schedule() -> Json {
             ),
             "on_error": words("What to do when a run fails.", &ON_ERRORS, "stop"),
         },
+    })
+}
+
+fn length(about: &str, default: std::time::Duration) -> Json {
+    json!({
+        "description": about,
+        "type": "string",
+        "pattern": DURATION_PATTERN,
+        "minLength": 2,
+        "default": duration::format(default),
     })
 }
 

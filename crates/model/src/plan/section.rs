@@ -8,7 +8,7 @@ use super::redact::redact_url;
 use super::tree::{Data, Entry, Located, Node, Origin, find};
 use crate::duration;
 use crate::near::{did_you_mean, nearest};
-use crate::share::{ShareError, ShareRange};
+use crate::share::ShareRange;
 
 pub(super) struct Section<'t> {
     /// Such as `benchmark \`tpcb\``, to stand after "in".
@@ -59,8 +59,9 @@ impl<'t> Section<'t> {
     pub(super) fn whole(&self, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
         let node = self.get(key)?;
         let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
-        let expected = || whole_expected(i128::from(min), i128::from(max));
-        value.filter(|n| (min..=max).contains(n)).or_else(|| self.refuse(key, node, &expected(), None, problems))
+        value
+            .filter(|n| (min..=max).contains(n))
+            .or_else(|| self.refuse(key, node, &whole_expected(i128::from(min), i128::from(max)), None, problems))
     }
 
     pub(super) fn share(&self, key: &str, range: ShareRange, problems: &mut Problems<'_>) -> Option<f64> {
@@ -72,9 +73,10 @@ impl<'t> Section<'t> {
             _ => String::new(),
         };
         let (min, max) = range.limits();
-        let expected = || format!("a share between {min} and {max}");
-        let refused = |error: ShareError| self.refuse(key, node, &expected(), Some(error.hint()), problems);
-        range.parse(&written).map_or_else(refused, Some)
+        range.parse(&written).map_or_else(
+            |error| self.refuse(key, node, &format!("a share between {min} and {max}"), Some(error.hint()), problems),
+            Some,
+        )
     }
 
     pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {

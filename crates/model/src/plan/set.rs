@@ -175,12 +175,15 @@ pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> R
 /// Makes missing tables on the way.
 fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
     let [key, rest @ ..] = keys else { return Ok(()) };
-    let fresh = || match rest {
-        [] => value.clone(),
-        _ => Node { at: value.at.clone(), data: Data::Table(Vec::new()) },
-    };
     let index = entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
-        entries.push(Entry { key: (*key).to_owned(), at: value.at.clone(), value: fresh() });
+        entries.push(Entry {
+            key: (*key).to_owned(),
+            at: value.at.clone(),
+            value: match rest {
+                [] => value.clone(),
+                _ => Node { at: value.at.clone(), data: Data::Table(Vec::new()) },
+            },
+        });
         entries.len() - 1
     });
     let entry = &mut entries[index];
@@ -196,15 +199,16 @@ fn data_of<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
     entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
 }
 
-/// As in `"6..60"`.
+/// Tells whether the rounds are a range, such as `"6..60"`.
 fn is_range(rounds: &Data) -> bool {
     matches!(rounds, Data::Text(text) if text.contains(".."))
 }
 
 /// What the plan says of a range of rounds means nothing once they are a number. Arguments stay, to be refused.
 pub(super) fn drop_keys_of_range(schedule: &mut Vec<Entry>) {
-    let is_argument = |entry: &Entry| matches!(entry.value.at, Origin::Set(_));
-    schedule.retain(|entry| !["stop", "max_time"].contains(&entry.key.as_str()) || is_argument(entry));
+    schedule.retain(|entry| {
+        !["stop", "max_time"].contains(&entry.key.as_str()) || matches!(entry.value.at, Origin::Set(_))
+    });
 }
 
 fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &str)) {

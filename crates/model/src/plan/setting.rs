@@ -9,8 +9,10 @@ const LONGEST_NAME_BYTES: usize = 100;
 /// Says why a setting is given to no system: its texts could be read as more than one setting.
 pub fn setting_fault(name: &str, value: &Value) -> Option<String> {
     let value = value.to_string();
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_-. ".contains(c);
-    if name.is_empty() || name.len() > LONGEST_NAME_BYTES || !name.chars().all(is_of_name) {
+    if name.is_empty()
+        || name.len() > LONGEST_NAME_BYTES
+        || !name.chars().all(|c: char| c.is_ascii_alphanumeric() || "_-. ".contains(c))
+    {
         let cause = format!("a setting's name has letters, digits, `_`, `-` and `.`, and at most {LONGEST_NAME_BYTES}");
         return Some(cause);
     }
@@ -26,7 +28,6 @@ mod tests {
 
     #[test]
     fn a_setting_is_one_short_line() {
-        let fault = |name: &str, value: &str| setting_fault(name, &Value::Text(value.to_owned()));
         for (name, value) in [
             ("sql_mode", "ANSI"),
             ("hot.key-buffer-size", ""),
@@ -49,5 +50,9 @@ mod tests {
         ] {
             assert!(fault(name, value).is_some(), "{name}");
         }
+    }
+
+    fn fault(name: &str, value: &str) -> Option<String> {
+        setting_fault(name, &Value::Text(value.to_owned()))
     }
 }

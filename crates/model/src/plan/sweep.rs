@@ -17,7 +17,7 @@ pub(super) struct Sweep {
     name: String,
     workload: &'static str,
     stands_for: Option<String>,
-    /// In the order of the file; defaults of the other keys follow.
+    /// Keys with several values, in the order of the file; defaults of the other keys follow.
     axes: Vec<(&'static str, Vec<Value>)>,
     /// Keys that mean nothing at a point.
     idle: fn(&Point) -> &'static [&'static str],
@@ -33,15 +33,17 @@ impl Sweep {
     pub(super) fn into_benchmark(self) -> Benchmark {
         let mut points = vec![Point::new()];
         for (key, values) in &self.axes {
-            let extended = |point: &Point| {
-                let point = point.clone();
-                values.iter().map(move |value| {
-                    let mut point = point.clone();
-                    point.insert((*key).to_owned(), value.clone());
-                    point
+            points = points
+                .iter()
+                .flat_map(|point| {
+                    let point = point.clone();
+                    values.iter().map(move |value| {
+                        let mut point = point.clone();
+                        point.insert((*key).to_owned(), value.clone());
+                        point
+                    })
                 })
-            };
-            points = points.iter().flat_map(extended).collect();
+                .collect();
         }
         points.retain(|point| self.is_first_of_its_kind(point));
         Benchmark { name: self.name, workload: self.workload.to_owned(), stands_for: self.stands_for, points }
@@ -103,9 +105,8 @@ pub(super) fn read(
 
 /// Flattens inline tables to dotted names; unknown keys are reported.
 fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
-    let names = || workload.keys.iter().map(|spec| spec.name);
     let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
-    for name in names().map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
+    for name in key_names(workload).map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
         if !known.contains(&name) {
             known.push(name);
         }
@@ -114,14 +115,18 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
     let mut keys = Vec::with_capacity(entries.len());
     for entry in entries.iter().filter(|entry| known.contains(&entry.key.as_str())) {
         let inner: Vec<&str> =
-            names().filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.')).collect();
+            key_names(workload).filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.')).collect();
         match &entry.value.data {
             _ if inner.is_empty() => keys.push(entry.clone()),
             Data::Table(table) if !table.is_empty() => {
                 let section = Section { place: format!("`{}` of {place}", entry.key), entries: table };
                 section.refuse_unknown(&inner, schedules_key, problems);
-                let named = |own: &Entry| Entry { key: format!("{}.{}", entry.key, own.key), ..own.clone() };
-                keys.extend(table.iter().filter(|own| inner.contains(&own.key.as_str())).map(named));
+                keys.extend(
+                    table
+                        .iter()
+                        .filter(|own| inner.contains(&own.key.as_str()))
+                        .map(|own| Entry { key: format!("{}.{}", entry.key, own.key), ..own.clone() }),
+                );
             }
             data => {
                 let section = Section { place: place.to_owned(), entries: &[] };
@@ -137,6 +142,10 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
         }
     }
     keys
+}
+
+fn key_names(workload: &WorkloadSpec) -> impl Iterator<Item = &str> {
+    workload.keys.iter().map(|spec| spec.name)
 }
 
 fn workload<'c>(
@@ -224,7 +233,6 @@ fn identity(kind: KeyKind, value: &Value) -> String {
 }
 
 fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
-    let text = || text_of(node, problems);
     let value = match (spec.kind, &node.data) {
         (KeyKind::Int { min, max }, Data::Int(n)) => {
             i64::try_from(*n).ok().filter(|n| (min..=max).contains(n)).map(Value::Int)
@@ -235,17 +243,23 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::Share, Data::Int(_) | Data::Float(_)) => {
             number(&node.data).filter(|x| (0.0..=1.0).contains(x)).map(Value::Float)
         }
-        (KeyKind::Share, _) => text().and_then(|t| share::parse_with_ends(&t)).map(Value::Float),
+        (KeyKind::Share, _) => text_of(node, problems).and_then(|t| share::parse_with_ends(&t)).map(Value::Float),
         (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
         (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
-        (KeyKind::Choice(words), _) => text().filter(|t| words.contains(&t.as_str())).map(Value::Text),
-        (KeyKind::ChoiceOrFile(words), _) => text().filter(|t| word_or_file(words, t)).map(Value::Text),
-        (KeyKind::Mix(words), _) => text().filter(|t| parts_of_mix(t).all(|part| in_mix(words, part))).map(Value::Text),
-        (KeyKind::Duration, _) => text().filter(|t| duration::parse(t).is_ok()).map(Value::Text),
-        (KeyKind::DurationRange, _) => text().filter(|t| duration::parse_range(t).is_ok()).map(Value::Text),
+        (KeyKind::Choice(words), _) => text_of(node, problems).filter(|t| words.contains(&t.as_str())).map(Value::Text),
+        (KeyKind::ChoiceOrFile(words), _) => {
+            text_of(node, problems).filter(|t| word_or_file(words, t)).map(Value::Text)
+        }
+        (KeyKind::Mix(words), _) => {
+            text_of(node, problems).filter(|t| parts_of_mix(t).all(|part| in_mix(words, part))).map(Value::Text)
+        }
+        (KeyKind::Duration, _) => text_of(node, problems).filter(|t| duration::parse(t).is_ok()).map(Value::Text),
+        (KeyKind::DurationRange, _) => {
+            text_of(node, problems).filter(|t| duration::parse_range(t).is_ok()).map(Value::Text)
+        }
         (KeyKind::Durations, Data::List(items)) => durations(items, problems),
-        (KeyKind::Durations, _) => text().filter(|t| duration::parse_list(t).is_ok()).map(Value::Text),
-        (KeyKind::OfEngines | KeyKind::Text, _) => text().map(Value::Text),
+        (KeyKind::Durations, _) => text_of(node, problems).filter(|t| duration::parse_list(t).is_ok()).map(Value::Text),
+        (KeyKind::OfEngines | KeyKind::Text, _) => text_of(node, problems).map(Value::Text),
     };
     value.or_else(|| section.refuse(spec.name, node, &expected(spec.kind), hint(spec.kind, node), problems))
 }
@@ -266,8 +280,9 @@ fn in_mix(words: &[&str], part: &str) -> bool {
 
 /// An `@` without a number behind it is part of the name.
 fn split_weight(part: &str) -> (&str, &str) {
-    let is_number = |weight: &str| !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit());
-    part.rsplit_once('@').filter(|(_, weight)| is_number(weight)).unwrap_or((part, "1"))
+    part.rsplit_once('@')
+        .filter(|(_, weight)| !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit()))
+        .unwrap_or((part, "1"))
 }
 
 /// The list as the one text that a point keeps.
@@ -347,17 +362,12 @@ type Refusal = (String, Option<String>);
 
 /// `1..8` is every number, both ends included; `1..64*2` doubles up to the end.
 fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
-    let unreadable = || {
-        let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();
-        ("cannot be read".to_owned(), Some(hint))
-    };
-    let number = |part: &str| part.parse::<i64>().map_err(|_| unreadable());
-    let (first, rest) = text.split_once("..").ok_or_else(unreadable)?;
+    let (first, rest) = text.split_once("..").ok_or_else(unreadable_range)?;
     let (last, factor) = match rest.split_once('*') {
-        Some((last, factor)) => (last, Some(number(factor)?)),
+        Some((last, factor)) => (last, Some(number_in_range(factor)?)),
         None => (rest, None),
     };
-    let (first, last) = (number(first)?, number(last)?);
+    let (first, last) = (number_in_range(first)?, number_in_range(last)?);
     if first > last {
         return Err(("is reversed".to_owned(), Some(format!("write \"{last}..{first}\""))));
     }
@@ -378,4 +388,13 @@ fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     }
     let steps = std::iter::successors(Some(first), |n| n.checked_mul(factor));
     Ok(steps.take_while(|n| *n <= last).map(Value::Int).collect())
+}
+
+fn number_in_range(part: &str) -> Result<i64, Refusal> {
+    part.parse::<i64>().map_err(|_| unreadable_range())
+}
+
+fn unreadable_range() -> Refusal {
+    let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();
+    ("cannot be read".to_owned(), Some(hint))
 }

@@ -83,16 +83,19 @@ pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry
 /// A `--set` value: TOML, else a bare string. What starts like a list, a table or a quoted string must parse.
 pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) -> Result<Node, String> {
     let text = text.trim();
-    let bare = || Node { at: at.clone(), data: Data::Text(text.to_owned()) };
     match DeValue::parse(text) {
         // `inf` and `nan` are words here: no key takes such a number.
         Ok(value) if value.get_ref().as_float().is_some_and(|x| !x.as_str().contains(|c: char| c.is_ascii_digit())) => {
-            Ok(bare())
+            Ok(bare_text(text, at))
         }
         Ok(value) => Ok(node(value.get_ref(), at.clone(), &|_| at.clone(), problems)),
         Err(error) if text.starts_with(['[', '{', '"', '\'']) => Err(error.message().to_owned()),
-        Err(_) => Ok(bare()),
+        Err(_) => Ok(bare_text(text, at)),
     }
+}
+
+fn bare_text(text: &str, at: &Origin) -> Node {
+    Node { at: at.clone(), data: Data::Text(text.to_owned()) }
 }
 
 fn entries(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Vec<Entry> {

@@ -46,9 +46,10 @@ pub(super) fn read(system: &Section<'_>, node: &Node, problems: &mut Problems<'_
 fn power(section: &Section<'_>, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
     let node = section.get(key)?;
     let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
-    let fits = |n: &u64| n.is_power_of_two() && (min..=max).contains(n);
     let expected = format!("a power of two from {min} to {max}");
-    value.filter(fits).or_else(|| section.refuse(key, node, &expected, None, problems))
+    value
+        .filter(|n| n.is_power_of_two() && (min..=max).contains(n))
+        .or_else(|| section.refuse(key, node, &expected, None, problems))
 }
 
 /// Bytes, or a text such as `2G` or `512 MiB`, both in powers of 1024.
