@@ -25,8 +25,7 @@ pub fn clean(text: &str) -> String {
 
 /// A saved mail without its encoding `quoted-printable`, which breaks lines and writes `=` as `=3D`.
 pub fn unquoted(text: &str) -> Cow<'_, str> {
-    let is_header = |line: &str| line.to_ascii_lowercase().starts_with("content-transfer-encoding: quoted-printable");
-    if !text.lines().any(is_header) {
+    if !text.lines().any(|line| line.to_ascii_lowercase().starts_with("content-transfer-encoding: quoted-printable")) {
         return Cow::Borrowed(text);
     }
     let mut bytes = Vec::with_capacity(text.len());
@@ -244,11 +243,7 @@ pub fn title_before(line: &str) -> Option<&str> {
 
 /// The fenced blocks of Markdown under each heading; `None` where there are no fences.
 pub fn sections(text: &str) -> Option<Vec<Section>> {
-    let fence = |line: &str| {
-        let line = line.trim_start();
-        ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
-    };
-    text.lines().any(|line| fence(line).is_some()).then_some(())?;
+    text.lines().any(|line| fence_at(line).is_some()).then_some(())?;
     let mut sections: Vec<Section> = Vec::new();
     let (mut heading, mut open): (Option<String>, Option<&str>) = (None, None);
     // What stands below the heading: a title, and words with a colon.
@@ -256,7 +251,7 @@ pub fn sections(text: &str) -> Option<Vec<Section>> {
     // Lines that the last section has.
     let (mut is_new, mut prose, mut has) = (true, 0, 0);
     for (number, line) in text.lines().enumerate() {
-        match (open, fence(line)) {
+        match (open, fence_at(line)) {
             (None, Some(mark)) => {
                 if is_new && (sections.len() < MOST_SECTIONS || sections.is_empty()) {
                     let titles = [&heading, &sub, &lead].into_iter().flatten();
@@ -298,6 +293,11 @@ pub fn sections(text: &str) -> Option<Vec<Section>> {
         first.prose = prose;
     }
     Some(sections)
+}
+
+fn fence_at(line: &str) -> Option<&'static str> {
+    let line = line.trim_start();
+    ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
 }
 
 #[cfg(test)]
@@ -357,15 +357,16 @@ mod tests {
 
     #[test]
     fn summaries_bold_lines_and_words_tell_blocks_apart() {
-        let names = |text: &str| -> Vec<String> {
-            sections(text).unwrap().into_iter().map(|section| section.heading.unwrap_or_default()).collect()
-        };
         let block = "```\nx\n```\n";
         let details =
             format!("<details><summary>17</summary>\n\n{block}</details>\n<details>\n<summary>18</summary>\n{block}");
-        assert_eq!(names(&details), ["17", "18"]);
-        assert_eq!(names(&format!("# Results\n**old**\n{block}**new**\n\n{block}")), ["Results old", "Results new"]);
-        assert_eq!(names(&format!("With the patch:\n{block}\nWithout:\n\n{block}")), ["With the patch", "Without"]);
-        assert_eq!(names(&format!("# 17\nRun 1:\n{block}Run 2:\n{block}")), ["17"], "a heading is of all below it");
+        assert_eq!(headings(&details), ["17", "18"]);
+        assert_eq!(headings(&format!("# Results\n**old**\n{block}**new**\n\n{block}")), ["Results old", "Results new"]);
+        assert_eq!(headings(&format!("With the patch:\n{block}\nWithout:\n\n{block}")), ["With the patch", "Without"]);
+        assert_eq!(headings(&format!("# 17\nRun 1:\n{block}Run 2:\n{block}")), ["17"], "a heading is of all below it");
+    }
+
+    fn headings(text: &str) -> Vec<String> {
+        sections(text).unwrap().into_iter().map(|section| section.heading.unwrap_or_default()).collect()
     }
 }

@@ -36,13 +36,9 @@ const SHORT: [(&str, &str); 5] =
 pub struct Ratio(f64, f64);
 
 impl Ratio {
-    /// Of units that are the same or of one family; `None` for others.
+    /// The ratio of two units that are the same or of one family; `None` for others.
     pub fn between(from: &str, to: &str) -> Option<Ratio> {
-        let long = |unit: &str| {
-            let unit = unit.trim();
-            SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()
-        };
-        let (from, to) = (long(from), long(to));
+        let (from, to) = (long_name(from), long_name(to));
         if from == to {
             return Some(Ratio(1.0, 1.0));
         }
@@ -62,6 +58,11 @@ impl Ratio {
     }
 }
 
+fn long_name(unit: &str) -> String {
+    let unit = unit.trim();
+    SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()
+}
+
 /// How large two units of one family are, in the smallest of it.
 fn sizes(one: &str, other: &str) -> Option<(f64, f64)> {
     if one == other {
@@ -73,7 +74,7 @@ fn sizes(one: &str, other: &str) -> Option<(f64, f64)> {
     })
 }
 
-/// What two places tell of one metric, in words, and the earlier place.
+/// What two places say of one metric, in words, and the earlier place.
 #[derive(Debug)]
 pub struct Clash<P> {
     pub here: String,
@@ -92,7 +93,7 @@ struct Dimension<'a, P> {
     direction: Option<(Direction, P)>,
 }
 
-/// By benchmark and metric, as the first place told them.
+/// The unit and the better way of each benchmark's metrics, as the first place gave them.
 #[derive(Debug)]
 pub struct Dimensions<'a, P>(BTreeMap<(&'a str, &'a str), Dimension<'a, P>>);
 
@@ -106,7 +107,7 @@ impl<'a, P: Copy> Dimensions<'a, P> {
     /// `unit` is `None` where there is no value that would need one.
     ///
     /// # Errors
-    /// An earlier place told a unit of another family or another direction.
+    /// An earlier place had a unit of another family or another direction.
     pub fn learn(
         &mut self,
         (benchmark, metric): (&'a str, &'a str),
@@ -161,7 +162,6 @@ mod tests {
 
     #[test]
     fn units_of_one_family_are_converted_and_others_are_not() {
-        let converted = |value: f64, from: &str, to: &str| Ratio::between(from, to).map(|ratio| ratio.apply(value));
         for (value, from, to, wanted) in [
             (0.1, "s", "ms", 100.0),
             (100.0, "ms", "s", 0.1),
@@ -182,5 +182,9 @@ mod tests {
         for (from, to) in [("ms", ""), ("MB", "MiB"), ("ms", "MB"), ("tx/s", "s"), ("tx/s", "queries/s"), ("%", "")] {
             assert_eq!(converted(1.0, from, to), None, "{from} in {to}");
         }
+    }
+
+    fn converted(value: f64, from: &str, to: &str) -> Option<f64> {
+        Ratio::between(from, to).map(|ratio| ratio.apply(value))
     }
 }

@@ -79,7 +79,7 @@ impl SampledDurations {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// Of these and `failed` more, which took at least as long as all others.
+    /// A quantile of these and `failed` more, which took at least as long as all others.
     pub fn quantile_ns(&self, quantile: f64, failed: u64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.count, failed)?;
         Ok(self.histogram.as_ref().map_or(self.max_ns, |found| found.value_at_quantile(share).min(self.max_ns)))
@@ -88,10 +88,8 @@ impl SampledDurations {
     /// Share of failures, and latencies in µs under étalon's own metric ids (`response_mean` …). Mean and shortest are
     /// of successes, all others count failures.
     pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
-        let none = || Reading::unavailable("no execution succeeded");
-        let us = |ns: Option<f64>| ns.map_or_else(none, |ns| Reading::Value(ns / 1e3));
         let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
-        let mut all = vec![share, latency("response_mean", Role::Secondary, us(self.mean_ns()))];
+        let mut all = vec![share, latency("response_mean", Role::Secondary, micros(self.mean_ns()))];
         for (name, quantile, role) in [
             ("response_p50", 0.5, Role::Primary),
             ("response_p90", 0.9, Role::Secondary),
@@ -105,9 +103,9 @@ impl SampledDurations {
             };
             all.push(latency(name, role, reading));
         }
-        all.push(latency("response_min", Role::Secondary, us(self.min_ns().map(|ns| ns as f64))));
+        all.push(latency("response_min", Role::Secondary, micros(self.min_ns().map(|ns| ns as f64))));
         let longest = match failed {
-            0 => us(self.max_ns().map(|ns| ns as f64)),
+            0 => micros(self.max_ns().map(|ns| ns as f64)),
             failed => {
                 let all = self.count.saturating_add(failed);
                 Reading::unavailable(NoQuantile::AmongFailed { failed, all })
@@ -119,7 +117,10 @@ impl SampledDurations {
 
     /// The histogram of a whole run as stored; `None` if empty.
     pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
-        let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
+        if self.count == 0 {
+            return None;
+        }
+        let histogram = self.histogram.as_ref()?;
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(histogram, &mut bytes).ok()?;
         Some(Series {
@@ -132,6 +133,10 @@ impl SampledDurations {
             histogram: bytes,
         })
     }
+}
+
+fn micros(ns: Option<f64>) -> Reading {
+    ns.map_or_else(|| Reading::unavailable("no execution succeeded"), |ns| Reading::Value(ns / 1e3))
 }
 
 /// Rounded to the nanosecond: 16.301 ms are 16301 us, not 16300.999999999998.

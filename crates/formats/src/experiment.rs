@@ -13,7 +13,8 @@ use model::{
 };
 
 use crate::dimension::{Clash, Dimensions, Ratio};
-use crate::resolve::{Told, results};
+use crate::exported::ExportedBenchmark;
+use crate::resolve::{ResolvedResult, results};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
@@ -83,38 +84,32 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let (mut runs, mut repeated) = (Vec::new(), Vec::new());
     for (position, (round, case, record, attempts)) in (0..).zip(placed) {
         let planned = PlannedRun { position, round, case };
-        let attempt = |(state, reason): &(RunState, String)| RunRecord::without_result(*state, reason.as_str());
-        repeated.extend(attempts.iter().map(|ended| (planned, attempt(ended))));
+        repeated.extend(
+            attempts.iter().map(|(state, reason)| (planned, RunRecord::without_result(*state, reason.as_str()))),
+        );
         runs.push((planned, record));
     }
-    let order = told_order(imports, &all);
-    let of_one = experiment_of(&all).filter(|_| order == Some(Order::Interleaved));
+    let order = known_order(imports, &all);
+    let of_one = if order == Some(Order::Interleaved) { experiment_of(&all) } else { None };
     let (facts, plan) = (shape.facts(imports, order, of_one), shape.plan(name, rounds, order, &rules));
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
 /// What the results tell of each metric's unit and better way.
-fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
+fn dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
     let mut dimensions = Dimensions::default();
     for (at, (_, result)) in all.iter().enumerate() {
         for Measurement { metric, reading } in &result.measurements {
             let unit = matches!(reading, Reading::Value(_)).then_some(metric.unit.as_str());
             let known = (result.benchmark.as_str(), metric.id.as_str());
             dimensions.learn(known, unit, Some(metric.direction), at).map_err(|clash| {
-                let place = |at: usize| {
-                    all.get(at).map_or_else(String::new, |(import, result)| {
-                        let keys = keys_text(&result.keys);
-                        let repetition = result.repetition.map(|n| format!(", repetition {n}")).unwrap_or_default();
-                        format!("{} ({}, {keys}{repetition})", import.source, result.system)
-                    })
-                };
                 let Clash { here, there, place: earlier } = clash;
                 let what = format!(
                     "{} of {} is {here} in {}, and {there} in {}",
                     metric.id,
                     result.benchmark,
-                    place(at),
-                    place(earlier)
+                    place_of(all, at),
+                    place_of(all, earlier)
                 );
                 FormatError::whole(what).with_hint(Clash::<usize>::HINT)
             })?;
@@ -123,25 +118,39 @@ fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatEr
     Ok(dimensions)
 }
 
+/// The source, system and keys of the result at `at`.
+fn place_of(all: &[ResolvedResult<'_>], at: usize) -> String {
+    all.get(at).map_or_else(String::new, |(import, result)| {
+        let keys = keys_text(&result.keys);
+        let repetition = result.repetition.map(|n| format!(", repetition {n}")).unwrap_or_default();
+        format!("{} ({}, {keys}{repetition})", import.source, result.system)
+    })
+}
+
 /// The order of the runs, if it is known: étalon's own table tells it of its experiment; of several tables, one that says
 /// sequential holds for all; and the times of the runs may show that they did not take turns.
-fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
+fn known_order(imports: &[Imported], all: &[ResolvedResult<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
-    let told = |import: &Imported| {
-        let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Rounds);
-        rules.map(|rules| rules.order)
-    };
-    let sequential = || imports.iter().any(|import| told(import) == Some(Order::Sequential));
-    let interleaved = || imports.iter().all(|import| told(import) == Some(Order::Interleaved));
     match () {
-        () if interleaved() && experiment_of(all).is_some() => Some(Order::Interleaved),
-        () if sequential() || one_side_was_first(all) => Some(Order::Sequential),
+        () if imports.iter().all(|import| order_of(import) == Some(Order::Interleaved))
+            && experiment_of(all).is_some() =>
+        {
+            Some(Order::Interleaved)
+        }
+        () if imports.iter().any(|import| order_of(import) == Some(Order::Sequential)) || one_side_was_first(all) => {
+            Some(Order::Sequential)
+        }
         () => None,
     }
 }
 
+fn order_of(import: &Imported) -> Option<Order> {
+    let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Rounds);
+    rules.map(|rules| rules.order)
+}
+
 /// The one experiment of étalon's that all results are of. A table may hold rows of another one, which someone put there.
-fn experiment_of<'a>(all: &'a [Told<'_>]) -> Option<&'a str> {
+fn experiment_of<'a>(all: &'a [ResolvedResult<'_>]) -> Option<&'a str> {
     let first = all.first()?.1.experiment.as_deref()?;
     all.iter().all(|(_, result)| result.experiment.as_deref() == Some(first)).then_some(first)
 }
@@ -150,7 +159,7 @@ fn experiment_of<'a>(all: &'a [Told<'_>]) -> Option<&'a str> {
 type Begins<'a> = BTreeMap<&'a str, (i64, i64, u32)>;
 
 /// Whether all runs of a system began before any of another, in a case or over all of them.
-fn one_side_was_first(all: &[Told<'_>]) -> bool {
+fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
     let mut cases: BTreeMap<(&str, String), Begins<'_>> = BTreeMap::new();
     let mut whole = Begins::new();
     for (_, result) in all {
@@ -162,15 +171,16 @@ fn one_side_was_first(all: &[Told<'_>]) -> bool {
         }
     }
     // Of single runs one is always the first.
-    let are_apart = |begins: &Begins<'_>| {
-        let repeated = || begins.values().filter(|(.., count)| *count > 1);
-        let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
-        latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
-    };
     are_apart(&whole) || cases.values().any(are_apart)
 }
 
-/// In the order of first mention.
+fn are_apart(begins: &Begins<'_>) -> bool {
+    let repeated = || begins.values().filter(|(.., count)| *count > 1);
+    let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
+    latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
+}
+
+/// Names and points of an experiment, in the order of first mention.
 #[derive(Debug, Default)]
 struct Shape {
     systems: IndexSet<String>,
@@ -179,7 +189,7 @@ struct Shape {
 
 #[derive(Debug, Default)]
 struct Points {
-    /// By a text that is the same for equal points only.
+    /// The points, by a text that is the same for equal points only.
     points: IndexMap<String, Point>,
     keys: BTreeSet<String>,
     /// Points of earlier benchmarks.
@@ -213,7 +223,7 @@ impl Shape {
         Ok(())
     }
 
-    /// In [`Plan::cases`].
+    /// The index in [`Plan::cases`].
     fn case(&self, result: &ImportedResult) -> u32 {
         let benchmark = self.benchmarks.get(&result.benchmark);
         let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&identity(&result.keys))?));
@@ -222,23 +232,23 @@ impl Shape {
         (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
-    /// By case: which repetitions it lacks among its own, where others have one.
+    /// Which repetitions each case has none of among its own, where others have one.
     fn gaps(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
         let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let systems = self.systems.len() as u32;
         for (case, rounds) in taken {
             of_point.entry(case / systems).or_default().extend(&rounds.rounds);
         }
-        let lacking = taken.iter().filter_map(|(case, own)| {
+        let gaps = taken.iter().filter_map(|(case, own)| {
             let last = *own.rounds.last()?;
             let all = of_point.get(&(case / systems))?;
-            let lacks: Vec<u32> = all.range(..last).filter(|round| !own.rounds.contains(round)).copied().collect();
-            (!lacks.is_empty()).then(|| (*case, self.gap(*case, &lacks, all.len())))
+            let missing: Vec<u32> = all.range(..last).filter(|round| !own.rounds.contains(round)).copied().collect();
+            (!missing.is_empty()).then(|| (*case, self.gap(*case, &missing, all.len())))
         });
-        lacking.collect()
+        gaps.collect()
     }
 
-    fn gap(&self, case: u32, lacks: &[u32], of: usize) -> String {
+    fn gap(&self, case: u32, missing: &[u32], of: usize) -> String {
         let (point, system) = (case as usize / self.systems.len(), case as usize % self.systems.len());
         let system = self.systems.get_index(system).map_or("", String::as_str);
         let benchmark = self.benchmarks.iter().rfind(|(_, points)| points.before <= point);
@@ -246,36 +256,24 @@ impl Shape {
             let (_, keys) = points.points.get_index(point - points.before)?;
             Some(format!("{name} ({})", keys_text(keys)))
         });
-        let listed: Vec<String> = lacks.iter().take(LISTED).map(|round| (round + 1).to_string()).collect();
-        let more = match lacks.len() - listed.len() {
+        let listed: Vec<String> = missing.iter().take(LISTED).map(|round| (round + 1).to_string()).collect();
+        let more = match missing.len() - listed.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         format!(
             "{system} lacks {} of {of} repetitions of {}: {}{more}; if they failed, say so in the table",
-            lacks.len(),
+            missing.len(),
             place.unwrap_or_default(),
             listed.join(", ")
         )
     }
 
-    /// By the rules of the first import that has any; all may describe benchmarks.
+    /// Makes a plan by the rules of the first import that has any; all may describe benchmarks.
     fn plan(&self, name: &str, rounds: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
         // What one table does not allow, all of them together do not.
         let allow = |allows: fn(&ExportedRules) -> bool| rules.is_some() && all_rules.iter().all(|rules| allows(rules));
-        let alias_of = |name: &String| all_rules.iter().find_map(|rules| rules.aliases.get(name)).cloned();
-        let system = |name: &String| SystemPlan {
-            name: name.clone(),
-            engine: IMPORTED.to_owned(),
-            url: String::new(),
-            settings: BTreeMap::new(),
-            server: None,
-            volume: None,
-            alias_of: alias_of(name).filter(|of| of != name && self.systems.contains(of)),
-            price: None,
-            reset: None,
-        };
         let comparison = ComparisonRules {
             baseline: rules
                 .map(|rules| rules.baseline.clone())
@@ -288,22 +286,33 @@ impl Shape {
             allow_sequential_order: allow(|rules| rules.allow_sequential_order),
             allow_different_rows: allow(|rules| rules.allow_different_rows),
         };
-        let whole = |keys: &BTreeSet<String>, mut point: Point| {
-            for key in keys {
-                point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
-            }
-            point
-        };
-        let told = |name: &String| all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|told| told.name == *name);
         let benchmarks = self.benchmarks.iter().map(|(name, Points { points, keys, .. })| Benchmark {
-            points: points.values().map(|point| whole(keys, point.clone())).collect(),
+            points: points.values().map(|point| with_unknown(keys, point.clone())).collect(),
             name: name.clone(),
-            workload: told(name).map_or_else(|| IMPORTED.to_owned(), |told| told.workload.clone()),
-            stands_for: told(name).and_then(|told| told.stands_for.clone()),
+            workload: exported(all_rules, name).map_or_else(|| IMPORTED.to_owned(), |known| known.workload.clone()),
+            stands_for: exported(all_rules, name).and_then(|known| known.stands_for.clone()),
         });
         Plan {
             name: name.to_owned(),
-            systems: self.systems.iter().map(system).collect(),
+            systems: self
+                .systems
+                .iter()
+                .map(|name: &String| SystemPlan {
+                    name: name.clone(),
+                    engine: IMPORTED.to_owned(),
+                    url: String::new(),
+                    settings: BTreeMap::new(),
+                    server: None,
+                    volume: None,
+                    alias_of: all_rules
+                        .iter()
+                        .find_map(|rules| rules.aliases.get(name))
+                        .cloned()
+                        .filter(|of| of != name && self.systems.contains(of)),
+                    price: None,
+                    reset: None,
+                })
+                .collect(),
             benchmarks: benchmarks.collect(),
             schedule: Schedule {
                 rounds,
@@ -312,7 +321,7 @@ impl Shape {
                 order: order.unwrap_or(Order::Sequential),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
-                until_sure: looks(all_rules).filter(|_| order == Some(Order::Interleaved)),
+                until_sure: if order == Some(Order::Interleaved) { looks(all_rules) } else { None },
                 caches: model::Caches::Warmed,
             },
             fleet: None,
@@ -322,10 +331,10 @@ impl Shape {
 
     fn facts(&self, imports: &[Imported], order: Option<Order>, experiment: Option<&str>) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
-        let told = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
-        let told: Vec<BTreeSet<&str>> = told.collect();
+        let systems = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
+        let systems: Vec<BTreeSet<&str>> = systems.collect();
         for system in &self.systems {
-            let of_system = imports.iter().zip(&told).filter(|(_, told)| told.contains(system.as_str()));
+            let of_system = imports.iter().zip(&systems).filter(|(_, systems)| systems.contains(system.as_str()));
             let mut facts = Facts::default();
             let (mut sources, mut tools, mut notes) = (Vec::new(), IndexSet::new(), IndexSet::new());
             if order.is_some() {
@@ -341,8 +350,8 @@ impl Shape {
                 tools.insert(describe(import));
                 notes.extend(import.notes.iter().map(String::as_str));
                 sources.push(import.source.as_str());
-                let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);
-                facts.entries.extend(told.map(|(name, fact)| (name.clone(), fact.clone())));
+                let own = import.facts.get(system).into_iter().flat_map(|facts| &facts.entries);
+                facts.entries.extend(own.map(|(name, fact)| (name.clone(), fact.clone())));
                 for unknown in &import.unknown {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
@@ -370,10 +379,21 @@ impl Shape {
     }
 }
 
-/// By which interval the rounds were judged: an experiment that one look may have ended is no other once it is a table.
+fn exported<'r>(all_rules: &[&'r ExportedRules], name: &str) -> Option<&'r ExportedBenchmark> {
+    all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|benchmark| benchmark.name == name)
+}
+
+fn with_unknown(keys: &BTreeSet<String>, mut point: Point) -> Point {
+    for key in keys {
+        point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
+    }
+    point
+}
+
+/// The interval by which the rounds were judged: an experiment that one look may have ended is no other once it is a table.
 fn looks(all_rules: &[&ExportedRules]) -> Option<UntilSure> {
-    let told = all_rules.iter().find(|rules| rules.first_look.is_some())?;
-    Some(UntilSure { first: told.first_look?, stop: Stop::default(), max_time: None, begun: told.begun })
+    let judged = all_rules.iter().find(|rules| rules.first_look.is_some())?;
+    Some(UntilSure { first: judged.first_look?, stop: Stop::default(), max_time: None, begun: judged.begun })
 }
 
 /// A text that is the same for equal points only.
@@ -435,17 +455,20 @@ fn keys_text(point: &Point) -> String {
 
 fn check(result: &ImportedResult) -> Result<(), FormatError> {
     let mut seen = BTreeSet::new();
-    let place = || format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys));
     for measurement in &result.measurements {
         let id = &measurement.metric.id;
         if !seen.insert(id) {
-            return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place())));
+            return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place_in_error(result))));
         }
         if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
-            return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place())));
+            return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place_in_error(result))));
         }
     }
     Ok(())
+}
+
+fn place_in_error(result: &ImportedResult) -> String {
+    format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
 }
 
 fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
@@ -454,7 +477,6 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
         measurements.iter_mut().filter_map(|one| convert(one, &result.benchmark, dimensions)).collect();
     let source = Mark::new(MarkKind::Source, import.source.clone());
     let details = result.notes.iter().chain(&converted);
-    let mark = |detail: &String| Mark::new(MarkKind::Note, detail.clone());
     let (state, reason) = match &result.dropped {
         None => (RunState::Measured, None),
         Some((state, reason)) => (*state, Some(reason.clone())),
@@ -466,7 +488,10 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
         measurements,
         series: result.series.clone(),
-        marks: std::iter::once(source).chain(details.map(mark)).chain(result.marks.iter().cloned()).collect(),
+        marks: std::iter::once(source)
+            .chain(details.map(|detail| Mark::new(MarkKind::Note, detail.clone())))
+            .chain(result.marks.iter().cloned())
+            .collect(),
         points: Vec::new(),
     }
 }
@@ -530,21 +555,96 @@ mod tests {
 
     #[test]
     fn what_cannot_be_stored_is_refused() {
-        let refused = |results| into_experiment("t", &[import(results)]).unwrap_err().to_string();
-        assert_eq!(refused(Vec::new()), "there are no results to import");
-        let twice = refused(vec![result("A", 8, Some(1)), result("A", 8, Some(1))]);
+        assert_eq!(refusal_of(Vec::new()), "there are no results to import");
+        let twice = refusal_of(vec![result("A", 8, Some(1)), result("A", 8, Some(1))]);
         assert_eq!(twice, "repetition 1 of disk on A (block_kb=8) stands twice");
         let mut double = result("A", 8, None);
         double.measurements.push(double.measurements[0].clone());
-        assert_eq!(refused(vec![double]), "metric \"iops\" stands twice in disk on A (block_kb=8)");
+        assert_eq!(refusal_of(vec![double]), "metric \"iops\" stands twice in disk on A (block_kb=8)");
         let many = (0..10_001).map(|kb| result("A", kb, None)).collect();
-        assert!(refused(many).contains("cases"));
-        assert!(refused(vec![result("A", 8, Some(u32::MAX))]).contains("beyond"));
+        assert!(refusal_of(many).contains("cases"));
+        assert!(refusal_of(vec![result("A", 8, Some(u32::MAX))]).contains("beyond"));
+    }
+
+    fn refusal_of(results: Vec<ImportedResult>) -> String {
+        into_experiment("t", &[import(results)]).unwrap_err().to_string()
     }
 
     #[test]
     fn an_order_that_anything_tells_is_not_unknown() {
-        let rules = |order, repetitions| ExportedRules {
+        let known = (true, Order::Sequential);
+        let unknown = (false, Order::Sequential);
+        assert_eq!(order_known([both(), Vec::new()], [sequential(), None]), known);
+        assert_eq!(
+            order_known([plain("A"), plain("B")], [sequential(), sequential()]),
+            known,
+            "cut in two it stays so"
+        );
+        assert_eq!(order_known([plain("A"), plain("B")], [None, sequential()]), known);
+        assert_eq!(order_known([both(), Vec::new()], [interleaved(), None]), unknown, "the rows name no experiment");
+        let (one, other) = ([named("A", "x"), named("B", "x")], [named("A", "x"), named("B", "y")]);
+        let in_rounds = (true, Order::Interleaved);
+        assert_eq!(order_known([one.concat(), Vec::new()], [interleaved(), None]), in_rounds);
+        assert_eq!(order_known(one, [interleaved(), interleaved()]), in_rounds, "cut in two it is one experiment");
+        assert_eq!(order_known([other.concat(), Vec::new()], [interleaved(), None]), unknown, "two, put into one file");
+        assert_eq!(order_known(other, [interleaved(), interleaved()]), unknown);
+        assert_eq!(order_known([named("A", "x"), plain("B")], [interleaved(), interleaved()]), unknown);
+        assert_eq!(
+            order_known([both(), Vec::new()], [Some(rules(Order::Sequential, Repetitions::Numbered)), None]),
+            unknown
+        );
+        // Two exports of different days, and a table of others that tells when each run began.
+        let (days, turns) = ([0, 1, 5, 6], [0, 5, 1, 6]);
+        assert_eq!(order_known(results_at(days), [interleaved(), interleaved()]), known);
+        assert_eq!(order_known([results_at(days).concat(), Vec::new()], [None, None]), known);
+        assert_eq!(order_known(results_at(turns), [interleaved(), interleaved()]), unknown);
+        // Case by case one after the other, as a sequential plan runs.
+        let cases = [results_at([0, 1, 2, 3]), results_at([4, 5, 6, 7])].map(|one| one.concat());
+        let [first, mut second] = cases;
+        second.iter_mut().for_each(|one| drop(one.keys.insert("block_kb".to_owned(), Value::Int(64))));
+        assert_eq!(order_known([first, second], [None, None]), known);
+    }
+
+    fn interleaved() -> Option<ExportedRules> {
+        Some(rules(Order::Interleaved, Repetitions::Rounds))
+    }
+
+    fn sequential() -> Option<ExportedRules> {
+        Some(rules(Order::Sequential, Repetitions::Rounds))
+    }
+
+    fn both() -> Vec<ImportedResult> {
+        [plain("A"), plain("B")].concat()
+    }
+
+    fn order_known(results: [Vec<ImportedResult>; 2], rules: [Option<ExportedRules>; 2]) -> (bool, Order) {
+        let imports = results.into_iter().zip(rules).filter(|(results, _)| !results.is_empty());
+        let imports: Vec<Imported> = imports.map(|(results, rules)| Imported { rules, ..import(results) }).collect();
+        let experiment = into_experiment("t", &imports).unwrap();
+        (experiment.facts["A"].get(PAIRING).is_some(), experiment.plan.schedule.order)
+    }
+
+    fn results_at(times: [i64; 4]) -> [Vec<ImportedResult>; 2] {
+        [
+            vec![result_at("A", 1, times[0]), result_at("A", 2, times[1])],
+            vec![result_at("B", 1, times[2]), result_at("B", 2, times[3])],
+        ]
+    }
+
+    fn plain(system: &str) -> Vec<ImportedResult> {
+        vec![result(system, 8, Some(1)), result(system, 8, Some(2))]
+    }
+
+    fn named(system: &str, experiment: &str) -> Vec<ImportedResult> {
+        plain(system).into_iter().map(|one| ImportedResult { experiment: Some(experiment.to_owned()), ..one }).collect()
+    }
+
+    fn result_at(system: &str, repetition: u32, began: i64) -> ImportedResult {
+        ImportedResult { began_unix_ms: Some(began), ..result(system, 8, Some(repetition)) }
+    }
+
+    fn rules(order: Order, repetitions: Repetitions) -> ExportedRules {
+        ExportedRules {
             repetitions,
             order,
             baseline: "A".to_owned(),
@@ -560,54 +660,7 @@ mod tests {
             begun: None,
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
-        };
-        let at = |system: &str, repetition, began: i64| ImportedResult {
-            began_unix_ms: Some(began),
-            ..result(system, 8, Some(repetition))
-        };
-        let told = |results: [Vec<ImportedResult>; 2], rules: [Option<ExportedRules>; 2]| {
-            let imports = results.into_iter().zip(rules).filter(|(results, _)| !results.is_empty());
-            let imports: Vec<Imported> =
-                imports.map(|(results, rules)| Imported { rules, ..import(results) }).collect();
-            let experiment = into_experiment("t", &imports).unwrap();
-            (experiment.facts["A"].get(PAIRING).is_some(), experiment.plan.schedule.order)
-        };
-        let plain = |system: &str| vec![result(system, 8, Some(1)), result(system, 8, Some(2))];
-        let both = || [plain("A"), plain("B")].concat();
-        let (rounds, numbered) = (Repetitions::Rounds, Repetitions::Numbered);
-        let sequential = || Some(rules(Order::Sequential, rounds));
-        let known = (true, Order::Sequential);
-        let unknown = (false, Order::Sequential);
-        assert_eq!(told([both(), Vec::new()], [sequential(), None]), known);
-        assert_eq!(told([plain("A"), plain("B")], [sequential(), sequential()]), known, "cut in two it stays so");
-        assert_eq!(told([plain("A"), plain("B")], [None, sequential()]), known);
-        let interleaved = || Some(rules(Order::Interleaved, rounds));
-        assert_eq!(told([both(), Vec::new()], [interleaved(), None]), unknown, "the rows name no experiment");
-        let named = |system: &str, experiment: &str| -> Vec<ImportedResult> {
-            let named = |one| ImportedResult { experiment: Some(experiment.to_owned()), ..one };
-            plain(system).into_iter().map(named).collect()
-        };
-        let (one, other) = ([named("A", "x"), named("B", "x")], [named("A", "x"), named("B", "y")]);
-        let in_rounds = (true, Order::Interleaved);
-        assert_eq!(told([one.concat(), Vec::new()], [interleaved(), None]), in_rounds);
-        assert_eq!(told(one, [interleaved(), interleaved()]), in_rounds, "cut in two it is one experiment");
-        assert_eq!(told([other.concat(), Vec::new()], [interleaved(), None]), unknown, "two, put into one file");
-        assert_eq!(told(other, [interleaved(), interleaved()]), unknown);
-        assert_eq!(told([named("A", "x"), plain("B")], [interleaved(), interleaved()]), unknown);
-        assert_eq!(told([both(), Vec::new()], [Some(rules(Order::Sequential, numbered)), None]), unknown);
-        // Two exports of different days, and a table of others that tells when each run began.
-        let (days, turns) = ([0, 1, 5, 6], [0, 5, 1, 6]);
-        let of = |times: [i64; 4]| {
-            [vec![at("A", 1, times[0]), at("A", 2, times[1])], vec![at("B", 1, times[2]), at("B", 2, times[3])]]
-        };
-        assert_eq!(told(of(days), [interleaved(), interleaved()]), known);
-        assert_eq!(told([of(days).concat(), Vec::new()], [None, None]), known);
-        assert_eq!(told(of(turns), [interleaved(), interleaved()]), unknown);
-        // Case by case one after the other, as a sequential plan runs.
-        let cases = [of([0, 1, 2, 3]), of([4, 5, 6, 7])].map(|one| one.concat());
-        let [first, mut second] = cases;
-        second.iter_mut().for_each(|one| drop(one.keys.insert("block_kb".to_owned(), Value::Int(64))));
-        assert_eq!(told([first, second], [None, None]), known);
+        }
     }
 
     #[test]

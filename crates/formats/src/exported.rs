@@ -17,7 +17,7 @@ const ALIAS_SIGN: &str = "etalon-alias:";
 const UNEQUAL: &str = "allow_unequal_durability";
 const SEQUENTIAL: &str = "allow_sequential_order";
 const DIFFERENT_ROWS: &str = "allow_different_rows";
-/// Of an experiment that was judged after each round.
+/// The key of an experiment that was judged after each round.
 const FIRST_LOOK: &str = "first_look";
 const BEGUN: &str = "begun";
 
@@ -37,7 +37,7 @@ pub struct ExportedRules {
     pub baseline: String,
     pub margin: f64,
     pub level: f64,
-    /// Of the order, the permutation test and the bootstrap.
+    /// The seed of the order, the permutation test and the bootstrap.
     pub seed: u64,
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
@@ -49,7 +49,7 @@ pub struct ExportedRules {
     pub ended: Option<(usize, usize)>,
     /// The fewest rounds that were judged, if each was from then on; an interval for one look is none of theirs.
     pub first_look: Option<u32>,
-    /// Of such an experiment that was extended.
+    /// How an experiment that was extended was started.
     pub begun: Option<Begun>,
     pub benchmarks: Vec<ExportedBenchmark>,
     /// Alias to system.
@@ -66,17 +66,20 @@ pub struct ExportedBenchmark {
 
 impl ExportedBenchmark {
     fn remark(&self) -> String {
-        let mut told = serde_json::json!({ "name": self.name, "workload": self.workload });
+        let mut remark = serde_json::json!({ "name": self.name, "workload": self.workload });
         if let Some(text) = &self.stands_for {
-            told["stands_for"] = Value::from(text.as_str());
+            remark["stands_for"] = Value::from(text.as_str());
         }
-        format!("{BENCHMARK_SIGN} {told}")
+        format!("{BENCHMARK_SIGN} {remark}")
     }
 
     fn read(remark: &str) -> Option<ExportedBenchmark> {
-        let told = object(remark, BENCHMARK_SIGN)?;
-        let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
-        Some(ExportedBenchmark { name: text("name")?, workload: text("workload")?, stands_for: text("stands_for") })
+        let json = object(remark, BENCHMARK_SIGN)?;
+        Some(ExportedBenchmark {
+            name: text_of(&json, "name")?,
+            workload: text_of(&json, "workload")?,
+            stands_for: text_of(&json, "stands_for"),
+        })
     }
 }
 
@@ -85,7 +88,7 @@ fn begun_text(begun: Begun) -> String {
     format!("{}{}", begun.rounds, if begun.stop.is_some() { ".." } else { "" })
 }
 
-/// Which rounds a range spared is not told.
+/// Which rounds a range spared is not written.
 fn read_begun(text: &str) -> Option<Begun> {
     let (rounds, stop) = match text.strip_suffix("..") {
         Some(rounds) => (rounds, Some(Stop::default())),
@@ -99,12 +102,15 @@ fn object(remark: &str, sign: &str) -> Option<Value> {
 }
 
 fn read_alias(remark: &str) -> Option<(String, String)> {
-    let told = object(remark, ALIAS_SIGN)?;
-    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
-    Some((text("system")?, text("of")?))
+    let json = object(remark, ALIAS_SIGN)?;
+    Some((text_of(&json, "system")?, text_of(&json, "of")?))
 }
 
-pub(crate) fn is_told(remark: &str) -> bool {
+fn text_of(json: &Value, name: &str) -> Option<String> {
+    json.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+pub(crate) fn is_remark(remark: &str) -> bool {
     ExportedRules::read_first(remark).is_some()
         || ExportedBenchmark::read(remark).is_some()
         || read_alias(remark).is_some()
@@ -113,11 +119,15 @@ pub(crate) fn is_told(remark: &str) -> bool {
 impl ExportedRules {
     /// Read back by [`ExportedRules::read`].
     pub fn remarks(&self) -> Vec<String> {
-        let alias = |(system, of): (&String, &String)| {
-            format!("{ALIAS_SIGN} {}", serde_json::json!({ "system": system, "of": of }))
-        };
         let benchmarks = self.benchmarks.iter().map(ExportedBenchmark::remark);
-        std::iter::once(self.first()).chain(benchmarks).chain(self.aliases.iter().map(alias)).collect()
+        std::iter::once(self.first())
+            .chain(benchmarks)
+            .chain(
+                self.aliases
+                    .iter()
+                    .map(|(system, of)| format!("{ALIAS_SIGN} {}", serde_json::json!({ "system": system, "of": of }))),
+            )
+            .collect()
     }
 
     fn first(&self) -> String {
@@ -157,42 +167,48 @@ impl ExportedRules {
     /// `None` for another or incomplete remark.
     fn read_first(remark: &str) -> Option<ExportedRules> {
         let (fields, baseline) = remark.strip_prefix(SIGN)?.split_once(" baseline=")?;
-        let of = |name: &str| fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
-        let share = |name| of(name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
         Some(ExportedRules {
-            repetitions: match of("repetitions")? {
+            repetitions: match value_of(fields, "repetitions")? {
                 "rounds" | "blocks" => Repetitions::Rounds,
                 "numbered" => Repetitions::Numbered,
                 _ => return None,
             },
-            order: match of("order")? {
+            order: match value_of(fields, "order")? {
                 "interleaved" => Order::Interleaved,
                 "sequential" => Order::Sequential,
                 _ => return None,
             },
             baseline: baseline.to_owned(),
-            margin: share("margin")?,
-            level: share("level").filter(|level| *level < 1.0)?,
-            seed: of("seed")?.parse().ok()?,
+            margin: share(fields, "margin")?,
+            level: share(fields, "level").filter(|level| *level < 1.0)?,
+            seed: value_of(fields, "seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
             allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
             allow_different_rows: fields.split_whitespace().any(|field| field == DIFFERENT_ROWS),
-            experiment: of("experiment").map(str::to_owned),
-            ended: of("ended")
-                .and_then(|told| told.split_once('/'))
+            experiment: value_of(fields, "experiment").map(str::to_owned),
+            ended: value_of(fields, "ended")
+                .and_then(|text| text.split_once('/'))
                 .and_then(|(ended, all)| Some((ended.parse().ok()?, all.parse().ok()?))),
             // What cannot be read must not be taken for one look.
-            first_look: match of(FIRST_LOOK) {
+            first_look: match value_of(fields, FIRST_LOOK) {
                 None => None,
-                Some(told) => {
-                    Some(told.parse().ok().filter(|first| (FEWEST_TO_JUDGE..=MAX_ROUNDS as u32).contains(first))?)
+                Some(text) => {
+                    Some(text.parse().ok().filter(|first| (FEWEST_TO_JUDGE..=MAX_ROUNDS as u32).contains(first))?)
                 }
             },
-            begun: of(BEGUN).and_then(read_begun),
+            begun: value_of(fields, BEGUN).and_then(read_begun),
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         })
     }
+}
+
+fn share(fields: &str, name: &str) -> Option<f64> {
+    value_of(fields, name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+}
+
+fn value_of<'f>(fields: &'f str, name: &str) -> Option<&'f str> {
+    fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }
 
 #[cfg(test)]
@@ -204,11 +220,6 @@ mod tests {
         for (repetitions, order, allow_unequal_durability) in
             [(Repetitions::Rounds, Order::Interleaved, true), (Repetitions::Numbered, Order::Sequential, false)]
         {
-            let benchmark = |stands_for: Option<&str>| ExportedBenchmark {
-                name: "a \"b\"\nc".to_owned(),
-                workload: "backup".to_owned(),
-                stands_for: stands_for.map(str::to_owned),
-            };
             let rules = ExportedRules {
                 repetitions,
                 order,
@@ -232,7 +243,7 @@ mod tests {
             };
             let remarks = rules.remarks();
             assert_eq!(remarks.len(), 4);
-            assert!(remarks.iter().all(|remark| is_told(remark) && !remark.contains('\n')), "{remarks:?}");
+            assert!(remarks.iter().all(|remark| is_remark(remark) && !remark.contains('\n')), "{remarks:?}");
             assert_eq!(ExportedRules::read(&remarks), Some(rules));
             assert_eq!(ExportedRules::read(&remarks[1..]), None, "without the rules étalon did not write it");
         }
@@ -245,7 +256,15 @@ mod tests {
             "etalon: repetitions=x order=y margin=1 level=2 seed=3 baseline=a",
             "etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed=3 first_look=1 baseline=a",
         ] {
-            assert!(!is_told(other), "{other}");
+            assert!(!is_remark(other), "{other}");
+        }
+    }
+
+    fn benchmark(stands_for: Option<&str>) -> ExportedBenchmark {
+        ExportedBenchmark {
+            name: "a \"b\"\nc".to_owned(),
+            workload: "backup".to_owned(),
+            stands_for: stands_for.map(str::to_owned),
         }
     }
 }

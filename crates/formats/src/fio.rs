@@ -30,7 +30,7 @@ pub struct FioDocument {
     /// Text before it, trimmed.
     pub note: String,
     pub global: BTreeMap<String, String>,
-    /// With `group_reporting` one per group.
+    /// The jobs; `group_reporting` makes one of each group.
     pub jobs: Vec<FioJob>,
     /// The text behind it, if none follows; empty for none.
     pub behind: String,
@@ -51,7 +51,7 @@ pub struct FioJob {
     pub error: i64,
     /// Counted with `continue_on_error`, all directions together.
     pub failed: u64,
-    /// With `continue_on_error` the errno of the first failed I/O, which fio also prints as the job's.
+    /// The errno of the first failed I/O under `continue_on_error`, which fio also prints as the job's.
     pub first_error: i64,
     /// Whole seconds since fio started, plus one.
     pub elapsed_s: u64,
@@ -81,9 +81,9 @@ pub struct FioLatency {
     pub min_ns: f64,
     pub max_ns: f64,
     pub mean_ns: f64,
-    /// By rank: 99.0 for the 99th.
+    /// The percentiles by rank: 99.0 for the 99th.
     pub percentiles: Vec<(f64, f64)>,
-    /// With `json+`: bin value in nanoseconds, and samples.
+    /// The bins of `json+`: value in nanoseconds, and samples.
     pub bins: Vec<(u64, u64)>,
 }
 
@@ -165,33 +165,35 @@ fn broken(line: u64, error: &serde_json::Error) -> FormatError {
 }
 
 fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatError> {
-    let list = |name: &str| json.get(name).and_then(Json::as_array);
-    let Some(jobs) = list("jobs").or_else(|| list("client_stats")) else {
+    let Some(jobs) =
+        json.get("jobs").and_then(Json::as_array).or_else(|| json.get("client_stats").and_then(Json::as_array))
+    else {
         return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
     };
     let version = json.get("fio version").and_then(Json::as_str);
     // The sum of all clients stands behind them.
-    let is_sum = |job: &&Json| job.get("jobname").and_then(Json::as_str) == Some("All clients") && jobs.len() > 1;
     Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
         global: options(json.get("global options")),
-        jobs: jobs.iter().filter(|job| !is_sum(job)).map(job).collect(),
+        jobs: jobs.iter().filter(|job| jobs.len() == 1 || !is_sum(job)).map(job).collect(),
         behind: String::new(),
     })
 }
 
+fn is_sum(job: &Json) -> bool {
+    job.get("jobname").and_then(Json::as_str) == Some("All clients")
+}
+
 fn options(json: Option<&Json>) -> BTreeMap<String, String> {
     let pairs = json.and_then(Json::as_object).into_iter().flatten();
-    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    pairs.map(|(key, value)| (key.clone(), text(value))).collect()
+    pairs.map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect()
 }
 
 fn job(json: &Json) -> FioJob {
     let failed = json.get("total_err").and_then(Json::as_u64).unwrap_or(0);
-    let direct = |name: &str| json.get(name).and_then(|json| direct(json, failed));
     FioJob {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
@@ -202,26 +204,29 @@ fn job(json: &Json) -> FioJob {
         options: options(json.get("job options")),
         user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
         system_cpu_percent: json.get("sys_cpu").and_then(Json::as_f64),
-        read: direct("read"),
-        write: direct("write"),
-        trim: direct("trim"),
+        read: json.get("read").and_then(|json| direct(json, failed)),
+        write: json.get("write").and_then(|json| direct(json, failed)),
+        trim: json.get("trim").and_then(|json| direct(json, failed)),
     }
 }
 
 fn direct(json: &Json, failed: u64) -> Option<Direct> {
     let ios = json.get("total_ios").and_then(Json::as_u64).filter(|ios| *ios > 0)?;
-    let number = |name: &str| json.get(name).and_then(Json::as_f64);
     // Each I/O that did not fail has a latency.
     let all = (failed == 0).then_some(ios);
     Some(Direct {
         ios,
-        iops: number("iops"),
+        iops: number(json, "iops"),
         // fio 2 has KiB alone.
-        bytes_per_s: number("bw_bytes").or_else(|| number("bw").map(|kib| kib * 1024.0)),
-        runtime_ms: number("runtime"),
+        bytes_per_s: number(json, "bw_bytes").or_else(|| number(json, "bw").map(|kib| kib * 1024.0)),
+        runtime_ms: number(json, "runtime"),
         completion: latency_named("clat", json, all),
         total: latency_named("lat", json, all),
     })
+}
+
+fn number(json: &Json, name: &str) -> Option<f64> {
+    json.get(name).and_then(Json::as_f64)
 }
 
 /// Version 2 has microseconds, in fields of shorter names.
@@ -234,25 +239,27 @@ fn latency_named(name: &str, json: &Json, all: Option<u64>) -> Option<FioLatency
 
 /// `all` is the number of samples if fio does not print it, as up to version 3.26.
 fn latency_of(json: &Json, all: Option<u64>, unit_ns: f64) -> Option<FioLatency> {
-    let number = |name: &str| json.get(name).and_then(Json::as_f64);
-    let pairs = |name: &str| json.get(name).and_then(Json::as_object).into_iter().flatten();
-    let was_measured = || number("max").is_some_and(|max| max > 0.0);
     let samples = match json.get("N") {
         Some(samples) => samples.as_u64(),
-        None => all.filter(|_| was_measured()),
+        None if number(json, "max").is_some_and(|max| max > 0.0) => all,
+        None => None,
     };
     let samples = samples.filter(|samples| *samples > 0)?;
     Some(FioLatency {
         samples,
-        min_ns: number("min")? * unit_ns,
-        max_ns: number("max")? * unit_ns,
-        mean_ns: number("mean")? * unit_ns,
-        percentiles: pairs("percentile")
+        min_ns: number(json, "min")? * unit_ns,
+        max_ns: number(json, "max")? * unit_ns,
+        mean_ns: number(json, "mean")? * unit_ns,
+        percentiles: pairs(json, "percentile")
             .filter_map(|(rank, value)| Some((rank.parse().ok()?, value.as_f64()? * unit_ns)))
             .filter(|(rank, _)| *rank > 0.0)
             .collect(),
-        bins: pairs("bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
+        bins: pairs(json, "bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
     })
+}
+
+fn pairs<'j>(json: &'j Json, name: &str) -> impl Iterator<Item = (&'j String, &'j Json)> + use<'j> {
+    json.get(name).and_then(Json::as_object).into_iter().flatten()
 }
 
 struct Side<'a> {
@@ -270,17 +277,20 @@ impl Side<'_> {
         self.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add)
     }
 
-    /// I/Os without latency, if as many lack it in all directions as failed.
+    /// I/Os without latency, if as many have none in all directions as failed.
     fn failed_of(&self, these: &[&Direct]) -> Option<u64> {
-        let add = |sum: u64, direct: &Direct| Some(sum.saturating_add(direct.without_latency()?));
         match self.failed() {
             0 => Some(0),
-            failed if self.directions().try_fold(0, add) == Some(failed) => {
-                these.iter().try_fold(0, |sum, direct| add(sum, direct))
+            failed if self.directions().try_fold(0, plus_failed) == Some(failed) => {
+                these.iter().try_fold(0, |sum, direct| plus_failed(sum, direct))
             }
             _ => None,
         }
     }
+}
+
+fn plus_failed(sum: u64, direct: &Direct) -> Option<u64> {
+    Some(sum.saturating_add(direct.without_latency()?))
 }
 
 fn sides(document: &FioDocument) -> Vec<Side<'_>> {
@@ -304,7 +314,6 @@ impl FioDocument {
         }
         // A separate run begins after the end of the one before.
         let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
-        let start_s = |document: &FioDocument, ended: u64| (ended / 1_000).saturating_sub(document.elapsed_s());
         // Whole seconds tell only for longer runs.
         let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
         began_before || same_start
@@ -317,6 +326,10 @@ impl FioDocument {
     fn elapsed_s(&self) -> u64 {
         self.jobs.iter().map(|job| job.elapsed_s).max().unwrap_or(0)
     }
+}
+
+fn start_s(document: &FioDocument, ended: u64) -> u64 {
+    (ended / 1_000).saturating_sub(document.elapsed_s())
 }
 
 /// fio options that do not change what is measured: names of machines and files, the length of a run, and what is printed.
@@ -431,20 +444,21 @@ fn failure(document: &FioDocument, side: &Side<'_>) -> Option<String> {
     by_error.or_else(|| document.signal().map(said))
 }
 
-/// Jobs that failed: a result for each direction that they were to go or have begun with.
+/// Jobs that failed: a result for each direction that they were to go or have started.
 fn failed(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
     let Some(first) = side.jobs.first() else { return Vec::new() };
     let option = first.options.get("rw").or_else(|| document.global.get("rw")).map_or("read", String::as_str);
     let plan = option.split(':').next().unwrap_or_default();
     let is_mixed = ["rw", "readwrite", "randrw"].contains(&plan);
-    let planned = |op: &str| plan.contains(op) || (is_mixed && op != "trim");
     let ops: [(&str, Of); 3] = [("read", read_of), ("write", write_of), ("trim", trim_of)];
-    let ops = ops.into_iter().filter(|(op, of)| planned(op) || side.jobs.iter().any(|job| of(job).is_some()));
-    let result = |(op, _)| ImportedResult {
+    let ops = ops.into_iter().filter(|(op, of)| {
+        plan.contains(op) || (is_mixed && *op != "trim") || side.jobs.iter().any(|job| of(job).is_some())
+    });
+    ops.map(|(op, _)| ImportedResult {
         keys: keys(document, side, first, op),
         ..ImportedResult::failed(system, "fio", reason.to_owned())
-    };
-    ops.map(result).collect()
+    })
+    .collect()
 }
 
 /// `3.33` of `fio-3.33`.
@@ -468,7 +482,10 @@ fn trim_of(job: &FioJob) -> Option<&Direct> {
 
 fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
     let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
-    let first = side.jobs.first().filter(|_| !all.is_empty())?;
+    if all.is_empty() {
+        return None;
+    }
+    let first = side.jobs.first()?;
     let mut result = ImportedResult::new(system, "fio");
     result.keys = keys(document, side, first, op);
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
@@ -512,14 +529,17 @@ fn plain_value(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }
 
-/// Of these I/Os, or of all directions where the failed direction is unknown.
+/// The failed share of these I/Os, or of all directions where the failed direction is unknown.
 fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measurement {
-    let issued = |directions: &mut dyn Iterator<Item = u64>| directions.fold(0, u64::saturating_add);
-    let (failed, issued) = match failed {
-        Some(failed) => (failed, issued(&mut all.iter().map(|direct| direct.ios))),
-        None => (side.failed(), issued(&mut side.directions().map(|direct| direct.ios))),
+    let (failed, sum) = match failed {
+        Some(failed) => (failed, sum(all.iter().map(|direct| direct.ios))),
+        None => (side.failed(), sum(side.directions().map(|direct| direct.ios))),
     };
-    Measurement::failed_share(Reading::percent_failed(failed, issued.saturating_sub(failed)))
+    Measurement::failed_share(Reading::percent_failed(failed, sum.saturating_sub(failed)))
+}
+
+fn sum(directions: impl Iterator<Item = u64>) -> u64 {
+    directions.fold(0, u64::saturating_add)
 }
 
 /// CPU time of the job's thread for each I/O, where one thread did them all: what it did in another direction it does not tell
@@ -529,19 +549,23 @@ fn cpu_per_io(document: &FioDocument, side: &Side<'_>) -> Option<Measurement> {
     let mut directions = job.directions();
     let (Some(direct), None) = (directions.next(), directions.next()) else { return None };
     let is_alone = job.options.get("numjobs").or(document.global.get("numjobs")).is_none_or(|jobs| jobs == "1");
-    let share =
-        job.user_cpu_percent.zip(job.system_cpu_percent).filter(|_| is_alone).map(|(user, system)| user + system)?;
+    if !is_alone {
+        return None;
+    }
+    let share = job.user_cpu_percent? + job.system_cpu_percent?;
     let us = share / 100.0 * direct.runtime_ms? * 1e3 / direct.ios as f64;
     Some(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, in_us(us * 1e3)))
 }
 
 /// Successful I/Os per second: fio's own figure counts failed ones.
 fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
-    let of = |direct: &&Direct| {
-        let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
-        direct.iops.map(|iops| iops * (direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64))
-    };
-    let rates: Option<f64> = all.iter().map(of).sum();
+    let rates: Option<f64> = all
+        .iter()
+        .map(|direct| {
+            let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
+            direct.iops.map(|iops| iops * (direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64))
+        })
+        .sum();
     match rates.filter(|rate| rate.is_finite()) {
         _ if failed.is_none() => {
             Reading::unavailable("fio counts what failed, too, and does not tell of which direction")
@@ -593,10 +617,9 @@ fn in_us(ns: f64) -> Reading {
 /// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
 /// bins, but fio's percentiles ignore them.
 fn percentile(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>, rank: f64) -> Option<Reading> {
-    let of = |direct: &&Direct| direct.completion.as_ref()?.at(rank);
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
     let why_not = match (all, failed) {
-        ([one], Some(0)) => return of(one).map(in_us),
+        ([one], Some(0)) => return completion_at(one, rank).map(in_us),
         (_, Some(failed)) if binned.count() == samples && samples > 0 => {
             match binned.quantile_ns(rank / 100.0, failed) {
                 Ok(ns) => return Some(in_us(ns as f64)),
@@ -610,4 +633,8 @@ fn percentile(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>, r
         _ => OF_SUCCESSES.to_owned(),
     };
     Some(Reading::unavailable(why_not))
+}
+
+fn completion_at(direct: &Direct, rank: f64) -> Option<f64> {
+    direct.completion.as_ref()?.at(rank)
 }

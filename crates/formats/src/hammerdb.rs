@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
-use crate::imported::UNTOLD;
+use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, number};
 use crate::{Imported, ImportedResult};
@@ -29,7 +29,7 @@ pub struct HammerDbOutput {
     pub releases: BTreeSet<String>,
     /// What the console tells of TPROC-H.
     pub streams: Vec<console::Stream>,
-    /// Timings of the profiler, where no job is told.
+    /// Timings of the profiler, where there is no job.
     pub profile: Vec<Timing>,
     /// Foreign lines, and timings without a job.
     pub not_understood: Vec<NotUnderstood>,
@@ -38,7 +38,7 @@ pub struct HammerDbOutput {
 /// A job that has no result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WithoutResult {
-    /// Line where it was told, from 1.
+    /// The line of its result, counted from 1.
     pub line: u64,
     pub id: Option<String>,
     pub virtual_users: Option<u64>,
@@ -48,7 +48,7 @@ pub struct WithoutResult {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HammerDbJob {
-    /// Of its first mention, from 1.
+    /// The line of its first mention, counted from 1.
     pub line: u64,
     /// 24 hexadecimal digits.
     pub id: Option<String>,
@@ -107,7 +107,7 @@ const SENTENCES: &[&str] = &[
 /// The timings below it belong to the next result.
 const TIMES_HEADING: &str = "TRANSACTION RESPONSE TIMES";
 const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
-/// Of `save`'s report, without its version.
+/// The schema of `save`'s report, without its version.
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 
 /// Unrecognised lines are listed, never an error.
@@ -163,7 +163,7 @@ struct Lines {
     broken: Vec<WithoutResult>,
     asked: Option<Asked>,
     announced: bool,
-    /// Of the next result.
+    /// The timings of the next result.
     coming: Vec<Timing>,
     /// Timings by the job that they are of.
     timings: BTreeMap<String, Vec<Timing>>,
@@ -189,9 +189,9 @@ impl Lines {
             });
             self.is_running = true;
         } else if text == "FINISHED FAILED" {
-            match self.console.last_mut().filter(|_| self.is_running) {
-                Some(job) => job.failed_users += 1,
-                None => self.failed_users += 1,
+            match self.console.last_mut() {
+                Some(job) if self.is_running => job.failed_users += 1,
+                _ => self.failed_users += 1,
             }
         } else if line == "ALL VIRTUAL USERS COMPLETE" {
             self.run_ended(number);
@@ -231,7 +231,7 @@ impl Lines {
         let announced = std::mem::take(&mut self.announced);
         let is_report = json.get("schema").and_then(Json::as_str).is_some_and(|name| name.starts_with(REPORT_SCHEMA));
         if is_report {
-            self.told_by_report(json);
+            self.take_report(json);
             match report(number, json) {
                 Ok(job) => self.keep(*job),
                 Err(without) => self.output.without_result.push(without),
@@ -251,16 +251,11 @@ impl Lines {
     }
 
     /// What a report tells of HammerDB, the server, and single queries.
-    fn told_by_report(&mut self, json: &Json) {
-        let text = |name: &str| {
-            find(json, name).and_then(|found| {
-                found.as_str().map(str::to_owned).or_else(|| figure(found).map(|figure| figure.to_string()))
-            })
-        };
-        if let Some(version) = text("hdb_version") {
+    fn take_report(&mut self, json: &Json) {
+        if let Some(version) = text_in(json, "hdb_version") {
             self.output.version.get_or_insert(version.trim_start_matches('v').to_owned());
         }
-        self.output.releases.extend(text("release"));
+        self.output.releases.extend(text_in(json, "release"));
         let queries = query_times(json);
         if !queries.is_empty() {
             let configuration = configuration(json);
@@ -307,10 +302,10 @@ impl Lines {
 
     fn end(mut self) -> HammerDbOutput {
         self.run_ended(u64::MAX);
-        let told: Vec<HammerDbResult> = self.output.jobs.iter().map(|job| job.outcome).collect();
-        let mut taken = vec![false; told.len()];
+        let outcomes: Vec<HammerDbResult> = self.output.jobs.iter().map(|job| job.outcome).collect();
+        let mut taken = vec![false; outcomes.len()];
         for job in std::mem::take(&mut self.console) {
-            let same = (0..told.len()).find(|at| !taken[*at] && told[*at] == job.outcome);
+            let same = (0..outcomes.len()).find(|at| !taken[*at] && outcomes[*at] == job.outcome);
             match same {
                 Some(at) => {
                     taken[at] = true;
@@ -347,6 +342,11 @@ impl Lines {
         without.sort_by_key(|job| job.line);
         self.output
     }
+}
+
+fn text_in(json: &Json, name: &str) -> Option<String> {
+    find(json, name)
+        .and_then(|found| found.as_str().map(str::to_owned).or_else(|| figure(found).map(|figure| figure.to_string())))
 }
 
 impl HammerDbOutput {
@@ -389,8 +389,10 @@ impl HammerDbJob {
 }
 
 fn is_idle(line: &str) -> bool {
-    let is_noise = || line.ends_with(" tpm") || SENTENCES.iter().any(|sentence| line.starts_with(sentence));
-    line.is_empty() || HEADINGS.contains(&line) || (!line.contains("TEST RESULT") && is_noise())
+    line.is_empty()
+        || HEADINGS.contains(&line)
+        || (!line.contains("TEST RESULT")
+            && (line.ends_with(" tpm") || SENTENCES.iter().any(|sentence| line.starts_with(sentence))))
 }
 
 fn is_id(word: &str) -> bool {
@@ -419,8 +421,11 @@ fn orders(text: &str) -> Option<(HammerDbResult, String)> {
         }
     };
     let (tpm, database) = tpm.split_once(' ')?;
-    let rate = |text: &str| number(text).filter(|rate| *rate >= 0.0);
     Some((HammerDbResult::Orders { nopm: rate(nopm)?, tpm: rate(tpm)? }, database.to_owned()))
+}
+
+fn rate(text: &str) -> Option<f64> {
+    number(text).filter(|rate| *rate >= 0.0)
 }
 
 /// `jobs 67FD… timing`.
@@ -453,8 +458,11 @@ fn timing(name: &str, json: &Json) -> Option<Timing> {
 /// `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`: progress, not a result.
 fn is_count(json: &Json) -> bool {
     let counters = json.as_object().filter(|counters| !counters.is_empty());
-    let is_one = |value: &Json| value.as_object().is_some_and(|points| points.values().all(|v| figure(v).is_some()));
-    counters.is_some_and(|counters| counters.values().all(is_one))
+    counters.is_some_and(|counters| {
+        counters
+            .values()
+            .all(|value| value.as_object().is_some_and(|points| points.values().all(|v| figure(v).is_some())))
+    })
 }
 
 /// The first value of a name, however deep it stands; the parser bounds the depth.
@@ -482,40 +490,51 @@ fn outcome(json: &Json) -> Option<HammerDbResult> {
 
 /// Seconds of each query by its number: rows of version 6.0, or figures by their names.
 fn query_times(json: &Json) -> BTreeMap<u64, f64> {
-    let number = |name: &str| name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok();
     let Some(times) = find(json, "query_times") else { return BTreeMap::new() };
     let rows = times.get("rows").and_then(Json::as_array).into_iter().flatten();
-    let of_rows = rows.filter_map(|row| Some((number(row.get("name")?.as_str()?)?, figure(row.get("seconds")?)?)));
+    let of_rows =
+        rows.filter_map(|row| Some((query_number(row.get("name")?.as_str()?)?, figure(row.get("seconds")?)?)));
     let named = times.as_object().into_iter().flatten();
-    of_rows.chain(named.filter_map(|(name, time)| Some((number(name)?, figure(time)?)))).collect()
+    of_rows.chain(named.filter_map(|(name, time)| Some((query_number(name)?, figure(time)?)))).collect()
+}
+
+fn query_number(name: &str) -> Option<u64> {
+    name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }
 
 /// What a report tells of the configuration, without the virtual users.
 fn configuration(json: &Json) -> Point {
     let configuration = json.get("benchmark_config").and_then(Json::as_object).into_iter().flatten();
-    let key = |(name, value): (&String, &Json)| Some((name.clone(), Value::Int(whole(figure(value)?)?)));
-    configuration.filter(|(name, _)| *name != "virtual_users").filter_map(key).collect()
+    configuration
+        .filter(|(name, _)| *name != "virtual_users")
+        .filter_map(|(name, value)| Some((name.clone(), Value::Int(whole(figure(value)?)?))))
+        .collect()
 }
 
 /// The report of a job.
 fn report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
-    let text = |name: &str| json.pointer(name).and_then(Json::as_str).map(str::to_owned);
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
-    let row = |row: &Json| timing(row.get("name")?.as_str()?, row);
-    let users = |figure: Option<f64>| figure.and_then(whole).and_then(|users| u64::try_from(users).ok());
     let planned = json.pointer("/benchmark_config/virtual_users").and_then(figure);
-    let id = text("/job/jobid");
+    let id = json.pointer("/job/jobid").and_then(Json::as_str).map(str::to_owned);
     let configuration = configuration(json);
     let Some(outcome) = outcome(json) else {
-        return Err(WithoutResult { line, id, virtual_users: users(planned), configuration });
+        return Err(WithoutResult { line, id, virtual_users: virtual_users(planned), configuration });
     };
     Ok(Box::new(HammerDbJob {
-        database: text("/job/database_display").or_else(|| text("/job/database")),
-        virtual_users: users(of_result(json, "active_virtual_users")),
+        database: json
+            .pointer("/job/database_display")
+            .and_then(Json::as_str)
+            .map(str::to_owned)
+            .or_else(|| json.pointer("/job/database").and_then(Json::as_str).map(str::to_owned)),
+        virtual_users: virtual_users(of_result(json, "active_virtual_users")),
         configuration,
-        timings: rows.into_iter().flatten().filter_map(row).collect(),
+        timings: rows.into_iter().flatten().filter_map(|row| timing(row.get("name")?.as_str()?, row)).collect(),
         ..HammerDbJob::new(line, id, outcome)
     }))
+}
+
+fn virtual_users(figure: Option<f64>) -> Option<u64> {
+    figure.and_then(whole).and_then(|users| u64::try_from(users).ok())
 }
 
 fn whole(figure: f64) -> Option<i64> {
@@ -593,9 +612,9 @@ fn keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
     configuration.clone().into_iter().chain(users).collect()
 }
 
-/// What a job without a result was of is seldom told as a whole.
+/// What a job without a result ran is seldom printed in full.
 fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
-    let mut result = ImportedResult::failed(system, UNTOLD, NO_RESULT.to_owned());
+    let mut result = ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_RESULT.to_owned());
     result.keys = keys(&job.configuration, job.virtual_users);
     result
 }

@@ -10,9 +10,9 @@ use crate::text::NotUnderstood;
 /// Why a run has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
-/// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same. As any
-/// that failed and is of no case that others tell, it counts in every case that it may have been of.
-pub(crate) const UNTOLD: &str = "";
+/// The benchmark of a run that failed before it said what it ran. Its keys are those that are known all the same. As any
+/// that failed and is of no known case, it counts in every case that it may have been of.
+pub(crate) const UNKNOWN_BENCHMARK: &str = "";
 
 /// One file, or several that belong together.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,17 +20,17 @@ pub struct Imported {
     /// Name of the reader.
     pub tool: &'static str,
     pub version: Option<String>,
-    /// As named to the reader.
+    /// The source as it is named to the reader.
     pub source: String,
     /// One per execution of a case.
     pub results: Vec<ImportedResult>,
-    /// What a comparison needs and the file lacks, as noun phrases.
+    /// What a comparison needs and the file does not have, as noun phrases.
     pub unknown: Vec<String>,
     /// For readers of the figures.
     pub notes: Vec<String>,
     /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
-    /// By system.
+    /// The facts by system.
     pub facts: BTreeMap<String, Facts>,
 }
 
@@ -87,7 +87,7 @@ impl ImportedResult {
 }
 
 impl Imported {
-    /// Nothing yet, of a file that lacks what `unknown` names.
+    /// Nothing yet, of a file without what `unknown` names.
     pub(crate) fn new<'a>(tool: &'static str, source: &str, unknown: impl IntoIterator<Item = &'a str>) -> Imported {
         Imported {
             tool,
@@ -418,14 +418,12 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
         Some(at) => (name.get(..at)?, name.get(at + 1..)?),
         None => (&name[..], [].as_slice()),
     };
-    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
     let has = |list: &[&str]| of.iter().any(|word| is_in(list, word));
     let are_all = |lists: &[&[&str]]| {
-        let is_known = |word: &String| {
+        of.iter().all(|word| {
             let is_number = word.trim_end_matches("th").bytes().all(|byte| byte.is_ascii_digit());
             is_number || is_quantile(word) || lists.iter().any(|list| is_in(list, word))
-        };
-        of.iter().all(is_known) && per.iter().all(|word| is_in(PER, word))
+        }) && per.iter().all(|word| is_in(PER, word))
     };
     let is_of_time = per.first().is_some_and(|word| is_in(UNITS_OF_TIME, word) || word == "second" || word == "minute");
     let is_rate = Quantity::from_unit(unit) == Quantity::Rate || (is_of_time && unit.is_empty());
@@ -445,6 +443,10 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
         }
         _ => None,
     }
+}
+
+fn is_in(list: &[&str], word: &str) -> bool {
+    list.contains(&word)
 }
 
 #[cfg(test)]

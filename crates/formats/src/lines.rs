@@ -39,7 +39,10 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        let bytes = self.buffer.strip_prefix(&[0xEF, 0xBB, 0xBF]).filter(|_| self.number == 1).unwrap_or(&self.buffer);
+        let bytes = match self.buffer.strip_prefix(&[0xEF, 0xBB, 0xBF]) {
+            Some(rest) if self.number == 1 => rest,
+            _ => &self.buffer,
+        };
         match std::str::from_utf8(bytes) {
             Ok(line) => Ok(Some((self.number, line.trim_end_matches(['\r', '\n'])))),
             Err(_) => {

@@ -83,11 +83,10 @@ pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) 
 /// The run of a log of pgbench, by the names of the others.
 fn run_of(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
     let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
-    let is_known = |name: &str| {
+    file.path.with_file_name(crate::pgbench::run_of_log(&name, |name: &str| {
         let path = file.path.with_file_name(name);
         all.iter().any(|other| other.system == file.system && other.path == path)
-    };
-    file.path.with_file_name(crate::pgbench::run_of_log(&name, is_known))
+    }))
 }
 
 /// The system of a log: its file stem, without the numbers of process and thread.
@@ -102,12 +101,14 @@ pub(crate) fn task_logs(files: &[LogFile<'_>], _options: &Options, open: Open<'_
     use crate::task_log::{Summary, import};
     let sides = together(files, open, |_| PathBuf::new(), Summary::read)?;
     not_empty(&sides, "task", |sum: &Summary| sum.succeeded() + sum.failed())?;
-    let import = |side: Run<Summary>| {
-        let source = side.source();
-        let Run { system, mut sum, .. } = side;
-        import(&mut sum, &system, &source)
-    };
-    Ok(sides.into_iter().map(import).collect())
+    Ok(sides
+        .into_iter()
+        .map(|side| {
+            let source = side.source();
+            let Run { system, mut sum, .. } = side;
+            import(&mut sum, &system, &source)
+        })
+        .collect())
 }
 
 pub(crate) fn pgbench_logs(
@@ -116,8 +117,12 @@ pub(crate) fn pgbench_logs(
     open: Open<'_>,
 ) -> Result<Vec<Imported>, LogError> {
     use crate::pgbench::{LogSummary, import_log};
-    let read = |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read(reader, options.seventh);
-    let runs = together(files, open, |file| run_of(file, files), read)?;
+    let runs = together(
+        files,
+        open,
+        |file| run_of(file, files),
+        |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read(reader, options.seventh),
+    )?;
     not_empty(&runs, "transaction", LogSummary::lines)?;
     if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
         let what =

@@ -113,8 +113,7 @@ fn damaged(error: &std::io::Error) -> FormatError {
 
 /// Hidden files, and what macOS puts next to each file, are none of those that were packed.
 fn is_shown(name: &str) -> bool {
-    let is_hidden = |part: &str| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX";
-    !name.split(['/', '\\']).any(is_hidden)
+    !name.split(['/', '\\']).any(|part| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX")
 }
 
 /// Calls `visit` with the name and the bytes of each file of an archive, in the order of the names.
@@ -142,7 +141,6 @@ fn each_file_of_tar<E: From<FormatError>>(
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     const BLOCK: usize = 512;
-    let cut = || FormatError::whole("the tar archive ends in the middle of a file");
     let mut files: Vec<(String, &[u8])> = Vec::new();
     let (mut rest, mut long_name) = (bytes, None);
     while let Some((header, behind)) = rest.split_at_checked(BLOCK) {
@@ -151,7 +149,8 @@ fn each_file_of_tar<E: From<FormatError>>(
         }
         let size =
             octal(&header[124..136]).ok_or_else(|| FormatError::whole("the tar archive tells no size of a file"))?;
-        let content = behind.get(..size).ok_or_else(cut)?;
+        let content =
+            behind.get(..size).ok_or_else(|| FormatError::whole("the tar archive ends in the middle of a file"))?;
         match header[156] {
             b'L' => long_name = Some(text_of(content)),
             b'x' => long_name = path_of_pax(content),
@@ -165,8 +164,7 @@ fn each_file_of_tar<E: From<FormatError>>(
     }
     files.sort_unstable();
     for (name, content) in files.into_iter().filter(|(name, _)| is_shown(name)) {
-        let in_file = |error: FormatError| FormatError::whole(format!("{name}: {error}"));
-        visit(&name, read_text(content.to_vec()).map_err(in_file)?)?;
+        visit(&name, read_text(content.to_vec()).map_err(|error| FormatError::whole(format!("{name}: {error}")))?)?;
     }
     Ok(())
 }
@@ -202,8 +200,7 @@ fn each_file_of_zip<E: From<FormatError>>(
     archive: impl Read + Seek,
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let wrong = |error: zip::result::ZipError| FormatError::whole(format!("the ZIP archive cannot be read: {error}"));
-    let mut archive = zip::ZipArchive::new(archive).map_err(wrong)?;
+    let mut archive = zip::ZipArchive::new(archive).map_err(unreadable)?;
     if archive.len() > MAX_ARCHIVE_FILES {
         return Err(too_many().into());
     }
@@ -211,12 +208,12 @@ fn each_file_of_zip<E: From<FormatError>>(
         .file_names()
         .map(|name| name.map(std::borrow::Cow::into_owned))
         .collect::<Result<_, _>>()
-        .map_err(wrong)?;
+        .map_err(unreadable)?;
     names.retain(|name| is_shown(name));
     names.sort();
     let mut left = MAX_ARCHIVE_BYTES;
     for name in names {
-        let file = archive.by_name(&name).map_err(wrong)?;
+        let file = archive.by_name(&name).map_err(unreadable)?;
         if !file.is_file() {
             continue;
         }
@@ -226,6 +223,10 @@ fn each_file_of_zip<E: From<FormatError>>(
         visit(&name, read_text(bytes).map_err(in_file)?)?;
     }
     Ok(())
+}
+
+fn unreadable(error: zip::result::ZipError) -> FormatError {
+    FormatError::whole(format!("the ZIP archive cannot be read: {error}"))
 }
 
 /// Reads an archive in memory as [`each_file`] reads a file.

@@ -154,17 +154,24 @@ pub const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// The reader of databases of SQLite.
 pub fn of_database(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> {
-    let database = |reader: &&'static Reader| match reader.reads {
-        Reads::Database(read) => Some((*reader, read)),
-        Reads::Text(_) | Reads::Logs(_) => None,
-    };
-    bytes.starts_with(SQLITE).then(|| READERS.iter().find_map(database)).flatten()
+    bytes
+        .starts_with(SQLITE)
+        .then(|| {
+            READERS.iter().find_map(|reader: &&'static Reader| match reader.reads {
+                Reads::Database(read) => Some((*reader, read)),
+                Reads::Text(_) | Reads::Logs(_) => None,
+            })
+        })
+        .flatten()
 }
 
 /// The readers of texts that recognise this one. Several do where a job printed what several tools said.
 pub fn of_text(text: &str) -> Vec<&'static Reader> {
-    let recognise = |reader: &&Reader| matches!(reader.reads, Reads::Text(_)) && (reader.recognises)(text);
-    READERS.iter().copied().filter(recognise).collect()
+    READERS
+        .iter()
+        .copied()
+        .filter(|reader| matches!(reader.reads, Reads::Text(_)) && (reader.recognises)(text))
+        .collect()
 }
 
 /// Tells whether any line begins with one of the signs, blanks aside.
@@ -174,6 +181,6 @@ pub fn has_line(text: &str, signs: &[&str]) -> bool {
 
 /// Tells whether a text holds JSON, at the beginning of a line, and names all of these keys as `"key"`.
 pub fn is_json_with(text: &str, keys: &[&str]) -> bool {
-    let starts = |line: &str| line.starts_with(['{', '[']);
-    (starts(text.trim_start()) || text.contains("\n{")) && keys.iter().all(|key| text.contains(&format!("\"{key}\"")))
+    (text.trim_start().starts_with(['{', '[']) || text.contains("\n{"))
+        && keys.iter().all(|key| text.contains(&format!("\"{key}\"")))
 }

@@ -40,8 +40,7 @@ pub struct Text<'a> {
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let plain = clean(&unquoted(text.text));
     if let Some(parts) = sections(&plain) {
-        let known = |text: &str| text_readers(text, None);
-        let filled: Vec<_> = parts.iter().filter(|part| !known(&part.text).is_empty()).collect();
+        let filled: Vec<_> = parts.iter().filter(|part| !text_readers(&part.text, None).is_empty()).collect();
         let names_systems = !text.is_named && filled.len() > 1;
         let mut read = Read::default();
         for part in &filled {
@@ -62,27 +61,32 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
 /// Reads a text in parts, each of them a system, if words with a colon stand above each: `On the new machine:` in a mail.
 /// `None` if a part has none, or not all is read that the whole text has.
 fn read_below_words(text: &Text<'_>, whole: &Read) -> Option<Read> {
-    let title = |line: &NotUnderstood| Some((line.line, title_before(&line.text)?.to_owned()));
-    let titles: Vec<(u64, String)> = whole.not_understood.iter().filter_map(title).collect();
+    let titles: Vec<(u64, String)> = whole
+        .not_understood
+        .iter()
+        .filter_map(|line| Some((line.line, title_before(&line.text)?.to_owned())))
+        .collect();
     if text.is_named || titles.is_empty() || titles.len() > MOST_PARTS {
         return None;
     }
     let mut read = Read::default();
     let mut systems = BTreeSet::new();
-    let results = |read: &Read| read.imports.iter().map(|import| import.results.len()).sum::<usize>();
     for (at, (from, system)) in titles.iter().enumerate() {
         let to = titles.get(at + 1).map_or(u64::MAX, |(line, _)| *line);
-        let is_within = |number: u64| *from < number && number < to;
         // Line numbers hold.
-        let lines = numbered(text.text).map(|(number, line)| if is_within(number) { line } else { "" });
+        let lines = numbered(text.text).map(|(number, line)| if *from < number && number < to { line } else { "" });
         let part = lines.collect::<Vec<_>>().join("\n");
         let part = read_plain(&Text { text: &part, system, ..*text }).ok()?;
-        if results(&part) > 0 {
+        if result_count(&part) > 0 {
             systems.insert(system);
         }
         read.extend(part);
     }
-    (systems.len() > 1 && results(&read) == results(whole)).then_some(read)
+    (systems.len() > 1 && result_count(&read) == result_count(whole)).then_some(read)
+}
+
+fn result_count(read: &Read) -> usize {
+    read.imports.iter().map(|import| import.results.len()).sum::<usize>()
 }
 
 /// Most parts that words tell apart.
@@ -112,8 +116,11 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
         });
         all.imports.push(imported);
     }
-    let is_fence = |line: &NotUnderstood| line.text.trim_start().starts_with("```");
-    all.not_understood = strange.into_iter().flat_map(BTreeMap::into_values).filter(|line| !is_fence(line)).collect();
+    all.not_understood = strange
+        .into_iter()
+        .flat_map(BTreeMap::into_values)
+        .filter(|line| !line.text.trim_start().starts_with("```"))
+        .collect();
     Ok(all)
 }
 

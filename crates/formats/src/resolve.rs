@@ -1,4 +1,4 @@
-//! The cases of which results were told, and those that a run that failed may have been of.
+//! The cases that results name, and those that a run that failed may have been of.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,48 +7,49 @@ use indexmap::IndexMap;
 use model::Point;
 
 use crate::experiment::identity;
-use crate::imported::UNTOLD;
+use crate::imported::UNKNOWN_BENCHMARK;
 use crate::{FormatError, Imported, ImportedResult};
 
 /// No more results are made where one that failed counts in several cases.
 const MOST_RESULTS: u64 = 1_000_000;
 
 /// A result with the import that it is of.
-pub type Told<'a> = (&'a Imported, Cow<'a, ImportedResult>);
+pub type ResolvedResult<'a> = (&'a Imported, Cow<'a, ImportedResult>);
 /// A benchmark with a point of it.
 type CaseKey<'a> = (&'a str, &'a Point);
 /// Source or system, benchmark and known keys.
-type Asked<'a> = (Option<&'a str>, Option<&'a str>, &'a str, String);
+type CaseQuery<'a> = (Option<&'a str>, Option<&'a str>, &'a str, String);
 /// Each by a text that is the same for equal points only.
 type Cases<'a> = IndexMap<(&'a str, String), &'a Point>;
 
-/// The results of all imports. One that failed and is of no case that others tell stands in each case that it may have been of: at its
+/// The results of all imports. One that failed and is of no case that others name stands in each case that it may have been of: at its
 /// repetition, or behind all others where that has a result.
 ///
 /// # Errors
 /// Nothing tells what was run, or there are too many results.
-pub fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
+pub fn results(imports: &[Imported]) -> Result<Vec<ResolvedResult<'_>>, FormatError> {
     let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
-    let mut told = ToldCases::default();
-    all().filter(|(_, result)| result.dropped.is_none()).for_each(|(import, result)| told.learn(import, result));
+    let mut known_cases = KnownCases::default();
+    all().filter(|(_, result)| result.dropped.is_none()).for_each(|(import, result)| known_cases.learn(import, result));
     // What failed makes a case where nothing else may be meant.
-    for (import, result) in all().filter(|(_, result)| result.dropped.is_some() && result.benchmark != UNTOLD) {
-        if !told.has(result) && told.cases_of(import, result).is_empty() {
-            told.learn(import, result);
+    for (import, result) in
+        all().filter(|(_, result)| result.dropped.is_some() && result.benchmark != UNKNOWN_BENCHMARK)
+    {
+        if !known_cases.has(result) && known_cases.cases_of(import, result).is_empty() {
+            known_cases.learn(import, result);
         }
     }
-    let is_told = |told: &ToldCases<'_>, result: &ImportedResult| result.dropped.is_none() || told.has(result);
-    let known = all().filter(|(_, result)| is_told(&told, result));
+    let known = all().filter(|(_, result)| result.dropped.is_none() || known_cases.has(result));
     let mut taken: BTreeSet<_> =
         known.filter_map(|(_, result)| place(result, &result.benchmark, &result.keys)).collect();
     let (mut results, mut behind) = (Vec::new(), Vec::new());
     for (import, result) in all() {
-        if is_told(&told, result) {
+        if result.dropped.is_none() || known_cases.has(result) {
             results.push((import, Cow::Borrowed(result)));
             continue;
         }
-        let mut cases = told.cases_of(import, result);
-        if told.by_source.is_empty() {
+        let mut cases = known_cases.cases_of(import, result);
+        if known_cases.by_source.is_empty() {
             let reason = result.dropped.as_ref().map_or("", |(_, reason)| reason.as_str());
             return Err(FormatError::whole(format!("nothing tells what was run, since all of it failed: {reason}")));
         }
@@ -67,9 +68,10 @@ pub fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
             let is_free = place(result, benchmark, keys).is_none_or(|place| taken.insert(place));
             let (benchmark, keys, notes) = (benchmark.to_owned(), keys.clone(), notes.clone());
             let one = ImportedResult { benchmark, keys, notes, ..result.clone() };
-            match is_free {
-                true => results.push((import, Cow::Owned(one))),
-                false => behind.push((import, Cow::Owned(ImportedResult { repetition: None, ..one }))),
+            if is_free {
+                results.push((import, Cow::Owned(one)))
+            } else {
+                behind.push((import, Cow::Owned(ImportedResult { repetition: None, ..one })))
             }
         }
     }
@@ -83,15 +85,15 @@ fn place<'a>(result: &'a ImportedResult, benchmark: &'a str, keys: &Point) -> Op
 }
 
 #[derive(Default)]
-struct ToldCases<'a> {
+struct KnownCases<'a> {
     by_source: BTreeMap<&'a str, Cases<'a>>,
     by_system: BTreeMap<&'a str, Cases<'a>>,
     all: Cases<'a>,
     /// What was found already.
-    found: BTreeMap<Asked<'a>, Vec<CaseKey<'a>>>,
+    found: BTreeMap<CaseQuery<'a>, Vec<CaseKey<'a>>>,
 }
 
-impl<'a> ToldCases<'a> {
+impl<'a> KnownCases<'a> {
     fn learn(&mut self, import: &'a Imported, result: &'a ImportedResult) {
         let of_source = self.by_source.entry(&import.source).or_default();
         let of_system = self.by_system.entry(&result.system).or_default();
@@ -100,7 +102,7 @@ impl<'a> ToldCases<'a> {
         }
     }
 
-    /// Whether the very case was told, of any system.
+    /// Tells whether the very case is known, of any system.
     fn has(&self, result: &'a ImportedResult) -> bool {
         self.all.contains_key(&(result.benchmark.as_str(), identity(&result.keys)))
     }
@@ -114,10 +116,12 @@ impl<'a> ToldCases<'a> {
         for (cases, source, system) in [of_source, of_system, (Some(&self.all), None, None)] {
             let known = (source, system, result.benchmark.as_str(), identity(&result.keys));
             let found = self.found.entry(known).or_insert_with(|| {
-                let agrees = |keys: &Point| result.keys.iter().all(|(key, value)| keys.get(key) == Some(value));
-                let is_it = |benchmark: &str| result.benchmark == UNTOLD || benchmark == result.benchmark;
                 let all = cases.into_iter().flatten().map(|((benchmark, _), keys)| (*benchmark, *keys));
-                all.filter(|(benchmark, keys)| is_it(benchmark) && agrees(keys)).collect()
+                all.filter(|(benchmark, keys)| {
+                    let is_of_benchmark = result.benchmark == UNKNOWN_BENCHMARK || *benchmark == result.benchmark;
+                    is_of_benchmark && result.keys.iter().all(|(key, value)| keys.get(key) == Some(value))
+                })
+                .collect()
             });
             if !found.is_empty() {
                 return found.clone();

@@ -9,7 +9,7 @@ use model::metric::FAILED_SHARE;
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 
 use crate::durations::{SampledDurations, latency, us_of_ms};
-use crate::imported::UNTOLD;
+use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 use crate::{Imported, ImportedResult};
@@ -29,7 +29,7 @@ pub struct SysbenchRun {
     pub version: Option<String>,
     /// What was printed of the load before it began, by the key of the case that it becomes.
     pub conditions: Point,
-    /// By section and name, such as `("General statistics", "total time")`; values as written.
+    /// The figures by section and name, such as `("General statistics", "total time")`; values as written.
     pub figures: BTreeMap<(String, String), String>,
     /// Seconds at each report of `--report-checkpoints`. Each report, the last one too, covers only the time since the
     /// one before.
@@ -260,7 +260,10 @@ impl SysbenchRun {
     /// Requested rank, and milliseconds. Up to version 1.0's first ones the name is `approx.  99 percentile`.
     pub fn percentile(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
-            let rank = name.strip_suffix(" percentile").filter(|_| LATENCIES.contains(&section.as_str()))?;
+            if !LATENCIES.contains(&section.as_str()) {
+                return None;
+            }
+            let rank = name.strip_suffix(" percentile")?;
             let rank = leading(rank.strip_prefix("approx.").unwrap_or(rank))?;
             Some((rank, leading(value)?))
         })
@@ -284,16 +287,21 @@ impl SysbenchRun {
     /// What was run, as far as the output tells: the name of the benchmark.
     fn test(&self) -> Option<&'static str> {
         let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
-        let has = |key: &str| self.conditions.contains_key(key);
-        if SQLS.iter().any(|section| has_section(section)) || has("oltp_mode") {
+        if SQLS.iter().any(|section| has_section(section)) || self.conditions.contains_key("oltp_mode") {
             Some("oltp")
-        } else if has("prime_limit") || has_section("CPU speed") {
+        } else if self.conditions.contains_key("prime_limit") || has_section("CPU speed") {
             Some("cpu")
-        } else if has("file_size") || has("io_mode") || has_section("File operations") {
+        } else if self.conditions.contains_key("file_size")
+            || self.conditions.contains_key("io_mode")
+            || has_section("File operations")
+        {
             Some("fileio")
-        } else if has("scope") || has("operation") || has_section("Memory") {
+        } else if self.conditions.contains_key("scope")
+            || self.conditions.contains_key("operation")
+            || has_section("Memory")
+        {
             Some("memory")
-        } else if has("yields") {
+        } else if self.conditions.contains_key("yields") {
             Some("threads")
         } else {
             None
@@ -301,18 +309,15 @@ impl SysbenchRun {
     }
 
     /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`
-    /// that met no row is counted as another statement, so that writes and others are told apart only where both are whole.
+    /// that met no row is counted as another statement, so that writes and others are distinguished only where both are whole.
     fn statements(&self) -> Option<String> {
         let transactions = self.figure_of(&SQLS, "transactions").filter(|count| *count > 0.0)?;
         let of = |name| Some(self.figure_of(&SQLS, name)? / transactions);
         let (reads, writes, others) = (of("read")?, of("write")?, of("other")?);
-        let is_whole = |count: f64| (count - count.round()).abs() <= 0.25;
-        let half = |count: f64| (count * 2.0).round() / 2.0;
-        let text = |count: f64| if is_whole(count) { count.round().to_string() } else { half(count).to_string() };
         Some(if is_whole(writes) && is_whole(others) {
-            format!("{} read, {} write, {} other", text(reads), text(writes), text(others))
+            format!("{} read, {} write, {} other", count_text(reads), count_text(writes), count_text(others))
         } else {
-            format!("{} read, {} write or other", text(reads), text(writes + others))
+            format!("{} read, {} write or other", count_text(reads), count_text(writes + others))
         })
     }
 
@@ -323,6 +328,14 @@ impl SysbenchRun {
         }
         keys
     }
+}
+
+fn count_text(count: f64) -> String {
+    if is_whole(count) { count.round().to_string() } else { ((count * 2.0).round() / 2.0).to_string() }
+}
+
+fn is_whole(count: f64) -> bool {
+    (count - count.round()).abs() <= 0.25
 }
 
 /// Sysbench prints a percentile as the edge of one of its 1,024 buckets from 0.001 to 100,000 ms: each is a factor of 1.0182.
@@ -367,13 +380,14 @@ type Figures = Vec<((String, String), String)>;
 /// Lines outside of sections: `5431.36 MiB transferred (5425.58 MiB/sec)`, `Total operations: 5561708 (…)`, and what 0.4
 /// prints of files: `Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (3.7156Mb/sec)`, `237.80 Requests/sec executed`.
 fn old_totals(line: &str) -> Option<Figures> {
-    let figure = |section: &str, name: &str, value: &str| ((section.to_owned(), name.to_owned()), value.to_owned());
     for unit in [" MiB transferred", " MB transferred"] {
         if let Some((amount, rest)) = line.split_once(unit) {
             return Some(vec![figure("Memory", "transferred", &format!("{amount}{rest}"))]);
         }
     }
-    if let Some((_, total)) = line.split_once("Total transferred ").filter(|_| line.starts_with("Read ")) {
+    if line.starts_with("Read ")
+        && let Some((_, total)) = line.split_once("Total transferred ")
+    {
         return Some(vec![figure("File operations", "transferred", total)]);
     }
     if line.ends_with(" Requests/sec executed") {
@@ -383,6 +397,10 @@ fn old_totals(line: &str) -> Option<Figures> {
     let operations = line.strip_prefix("Total operations:").or_else(|| line.strip_prefix("Operations performed:"))?;
     let section = if operations.contains(" Read,") { "File operations" } else { "Memory" };
     Some(vec![figure(section, "operations", operations.trim())])
+}
+
+fn figure(section: &str, name: &str, value: &str) -> ((String, String), String) {
+    ((section.to_owned(), name.to_owned()), value.to_owned())
 }
 
 pub const READER: Reader = Reader {
@@ -399,8 +417,8 @@ pub const READER: Reader = Reader {
 
 /// Runs of the same test with the same conditions are repetitions.
 pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
-    let is_run = |run: &&SysbenchRun| run.rate().is_some() || run.failure().is_some();
-    let runs: Vec<&SysbenchRun> = output.runs.iter().filter(is_run).collect();
+    let runs: Vec<&SysbenchRun> =
+        output.runs.iter().filter(|run| run.rate().is_some() || run.failure().is_some()).collect();
     let unknown =
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(READER.name, source, unknown);
@@ -426,7 +444,7 @@ fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure();
     let test = run.test();
     let mut result = match failure.clone() {
-        Some(reason) => ImportedResult::failed(system, UNTOLD, reason),
+        Some(reason) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, reason),
         None => ImportedResult::new(system, test.unwrap_or("sysbench")),
     };
     result.keys = run.keys();
@@ -459,7 +477,8 @@ fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     };
     let unit = if run.per_second_of(&SQLS, "transactions").is_some() { "tx/s" } else { "events/s" };
     // Up to 0.4 each operation on memory is an event, later each block is.
-    let events = run.rate().or_else(|| run.per_second("Memory", "operations").filter(|_| is_memory));
+    let operations = if is_memory { run.per_second("Memory", "operations") } else { None };
+    let events = run.rate().or(operations);
     push("throughput", unit, Direction::Higher, Role::Primary, events);
     push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
     // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted

@@ -15,7 +15,7 @@ use crate::reader::{Names, Reader, Reads};
 use crate::text::shortened;
 use crate::{FormatError, Imported, ImportedResult};
 
-/// In nanoseconds.
+/// The length of a tick in nanoseconds.
 pub const TICK_NS: u64 = 100;
 /// Limits by which the article counts (J. Nielsen, Usability Engineering, 1993).
 pub const LIMITS_MS: [u64; 4] = [100, 1_000, 5_000, 10_000];
@@ -26,7 +26,7 @@ const SECONDS_PER_DAY: u32 = 86_400;
 pub struct LoggedTask {
     pub process: String,
     pub thread: u32,
-    /// Of 100 ns; `None` when it failed.
+    /// The duration in ticks of 100 ns; `None` when it failed.
     pub ticks: Option<u64>,
     pub at_s: u32,
 }
@@ -52,29 +52,35 @@ fn task(number: u64, line: &str) -> Result<LoggedTask, FormatError> {
         let what = format!("{} words, a task log has 4 separated by tabs: {}", words.len(), shortened(line));
         return Err(FormatError::at(number, what));
     };
-    let column = |word: usize| 1 + words[..word].iter().map(|w| w.chars().count() + 1).sum::<usize>();
-    let wrong = |word: usize, what: &str| {
-        FormatError::at_column(number, column(word), format!("{}: {what}", shortened(words[word])))
-    };
     if !is_guid(process) {
-        return Err(wrong(0, "this is no GUID of a process"));
+        return Err(wrong_word(number, &words, 0, "this is no GUID of a process"));
     }
     let ticks = match ticks {
         "-1" => None,
-        _ => Some(digits(ticks).ok_or_else(|| wrong(2, "this is no number of ticks, and not -1"))?),
+        _ => {
+            Some(digits(ticks).ok_or_else(|| wrong_word(number, &words, 2, "this is no number of ticks, and not -1"))?)
+        }
     };
     Ok(LoggedTask {
         process: process.to_owned(),
         thread: digits(thread)
             .and_then(|n| u32::try_from(n).ok())
-            .ok_or_else(|| wrong(1, "this is no thread's number"))?,
+            .ok_or_else(|| wrong_word(number, &words, 1, "this is no thread's number"))?,
         ticks,
-        at_s: time_of_day(at).ok_or_else(|| wrong(3, "this is no time of day"))?,
+        at_s: time_of_day(at).ok_or_else(|| wrong_word(number, &words, 3, "this is no time of day"))?,
     })
 }
 
+fn wrong_word(number: u64, words: &[&str], word: usize, what: &str) -> FormatError {
+    FormatError::at_column(
+        number,
+        1 + words[..word].iter().map(|w| w.chars().count() + 1).sum::<usize>(),
+        format!("{}: {what}", shortened(words[word])),
+    )
+}
+
 fn digits(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 fn is_guid(text: &str) -> bool {
@@ -192,7 +198,8 @@ impl Summary {
     fn measurements(&mut self) -> Vec<Measurement> {
         let mut all = self.all().measurements(self.failed);
         // With failures the median is not that of the successes.
-        if let Some(median) = self.median().filter(|_| self.failed == 0)
+        if self.failed == 0
+            && let Some(median) = self.median()
             && let Some(found) = all.iter_mut().find(|m| m.metric.id == "response_p50")
         {
             // Exact, unlike the histogram's.
@@ -215,8 +222,11 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, "select-update");
     result.keys.insert("processes".to_owned(), Value::Int(i64::try_from(summary.processes.len()).unwrap_or(i64::MAX)));
     result.measurements = summary.measurements();
-    let series = |process: &Process| process.durations.series(&process.name, 0.0, process.failed);
-    let series: Vec<Series> = summary.processes.iter().filter_map(series).collect();
+    let series: Vec<Series> = summary
+        .processes
+        .iter()
+        .filter_map(|process| process.durations.series(&process.name, 0.0, process.failed))
+        .collect();
     result.series = series;
     if summary.failed > 0 {
         let (failed, all) = (summary.failed, summary.succeeded() + summary.failed);

@@ -189,7 +189,7 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// And what follows it.
+/// Splits a text into the number that it begins with and what follows.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
     Some((number(&text[..end])?, &text[end..]))
@@ -203,18 +203,21 @@ mod tests {
     fn every_encoding_gives_the_same_text() {
         let text = "IOs/sec: 1 µ";
         let utf16 = |order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
-        let with = |mark: &[u8], rest: Vec<u8>| [mark.to_vec(), rest].concat();
         for bytes in [
             text.as_bytes().to_vec(),
-            with(&[0xEF, 0xBB, 0xBF], text.as_bytes().to_vec()),
-            with(&[0xFF, 0xFE], utf16(u16::to_le_bytes)),
-            with(&[0xFE, 0xFF], utf16(u16::to_be_bytes)),
+            with_mark(&[0xEF, 0xBB, 0xBF], text.as_bytes().to_vec()),
+            with_mark(&[0xFF, 0xFE], utf16(u16::to_le_bytes)),
+            with_mark(&[0xFE, 0xFF], utf16(u16::to_be_bytes)),
             utf16(u16::to_le_bytes),
             utf16(u16::to_be_bytes),
             text.chars().map(|c| c as u8).collect(),
         ] {
             assert_eq!(decode(&bytes), text, "{bytes:?}");
         }
+    }
+
+    fn with_mark(mark: &[u8], rest: Vec<u8>) -> Vec<u8> {
+        [mark.to_vec(), rest].concat()
     }
 
     #[test]

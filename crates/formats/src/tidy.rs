@@ -56,7 +56,8 @@ const DIRECTION: &str = "direction";
 const KIND: &str = "kind";
 const ROLE: &str = "role";
 const BENCHMARK_COLUMN: &str = "benchmark";
-/// In étalon's own tables: of which experiment a row is, so that rows of two that were put into one file are told apart.
+/// The column of étalon's own tables that says of which experiment a row is, so that rows of two that were put into one
+/// file stay apart.
 const EXPERIMENT: &str = "experiment";
 const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
@@ -76,9 +77,9 @@ pub struct Row {
     pub benchmark: Option<String>,
     /// An empty field is no value.
     pub point: Point,
-    /// Of étalon's own, as its table's remark names it.
+    /// The experiment that the remark of étalon's own table names.
     pub experiment: Option<String>,
-    /// From 1. Rows that are no measurement may lack it.
+    /// From 1. Rows that are no measurement may have none.
     pub repetition: Option<u32>,
     pub metric: String,
     pub unit: String,
@@ -153,8 +154,11 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
 }
 
 fn separator(heading: &str) -> char {
-    let count = |c: char| heading.matches(c).count();
-    [';', '\t'].into_iter().filter(|c| count(*c) > count(',')).max_by_key(|c| count(*c)).unwrap_or(',')
+    [';', '\t']
+        .into_iter()
+        .filter(|c| heading.matches(*c).count() > heading.matches(',').count())
+        .max_by_key(|c| heading.matches(*c).count())
+        .unwrap_or(',')
 }
 
 /// Splits a text into records (RFC 4180).
@@ -265,12 +269,11 @@ impl Columns {
         let mut columns = Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new() };
         let mut seen = BTreeSet::new();
         for (index, field) in heading.fields.iter().enumerate() {
-            let wrong = |what: String| Err(FormatError::at_column(heading.line, field.column, what));
             if field.text.is_empty() {
-                return wrong("this column has no name".to_owned());
+                return wrong_heading(heading, field, "this column has no name".to_owned());
             }
             if !seen.insert(field.text.to_lowercase()) {
-                return wrong(format!("column {} stands twice", shortened(&field.text)));
+                return wrong_heading(heading, field, format!("column {} stands twice", shortened(&field.text)));
             }
             match KNOWN.iter().find(|known| field.text.eq_ignore_ascii_case(known)) {
                 Some(known) => {
@@ -293,7 +296,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// In a table of étalon's this column is no key.
+    /// Takes the column for the experiment: in a table of étalon's it is no key.
     fn take_experiment(&mut self) {
         if let Some(at) = self.keys.iter().position(|(_, name)| name == EXPERIMENT) {
             self.known.insert(EXPERIMENT, self.keys.remove(at).0);
@@ -313,9 +316,6 @@ impl Columns {
     }
 
     fn row(&self, record: &Record) -> Result<Row, FormatError> {
-        let wrong = |field: &Field, what: &str| {
-            FormatError::at_column(record.line, field.column, format!("{}: {what}", shortened(&field.text)))
-        };
         for name in [SYSTEM, METRIC] {
             if let Some(field) = self.field(record, name).filter(|field| field.text.is_empty()) {
                 return Err(FormatError::at_column(record.line, field.column, format!("the {name} is empty")));
@@ -326,7 +326,7 @@ impl Columns {
             Some(field) if field.text.is_empty() && !self.measures(record) => None,
             Some(field) => {
                 let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
-                Some(parsed.ok_or_else(|| wrong(field, "a repetition is a number from 1"))?)
+                Some(parsed.ok_or_else(|| wrong_field(record, field, "a repetition is a number from 1"))?)
             }
         };
         let direction = match self.field(record, DIRECTION) {
@@ -336,7 +336,7 @@ impl Columns {
                 "higher" => Some(Direction::Higher),
                 "lower" => Some(Direction::Lower),
                 "neither" => Some(Direction::Neither),
-                _ => return Err(wrong(field, "a direction is higher, lower or neither")),
+                _ => return Err(wrong_field(record, field, "a direction is higher, lower or neither")),
             },
         };
         let role = match self.field(record, ROLE) {
@@ -346,7 +346,7 @@ impl Columns {
                 "primary" => Some(Role::Primary),
                 "secondary" => Some(Role::Secondary),
                 "diagnostic" => Some(Role::Diagnostic),
-                _ => return Err(wrong(field, "a role is primary, secondary or diagnostic")),
+                _ => return Err(wrong_field(record, field, "a role is primary, secondary or diagnostic")),
             },
         };
         let point = self.keys.iter().filter_map(|(index, name)| {
@@ -402,6 +402,14 @@ impl Columns {
             error.with_hint("n/a for what is not available")
         })
     }
+}
+
+fn wrong_heading<T>(heading: &Record, field: &Field, what: String) -> Result<T, FormatError> {
+    Err(FormatError::at_column(heading.line, field.column, what))
+}
+
+fn wrong_field(record: &Record, field: &Field, what: &str) -> FormatError {
+    FormatError::at_column(record.line, field.column, format!("{}: {what}", shortened(&field.text)))
 }
 
 /// A number, `true` or `false` as étalon writes them, else text.

@@ -99,17 +99,13 @@ impl Lines {
     /// `job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) …, ioengine=libaio, iodepth=32`.
     fn definition(&mut self, name: &str, rest: &str) -> bool {
         let Some((_, options)) = rest.split_once("): ") else { return false };
-        let value = |name: &str| {
-            let from = options.find(&format!("{name}="))? + name.len() + 1;
-            Some(&options[from..])
-        };
         let mut found = BTreeMap::new();
         for name in ["rw", "ioengine", "iodepth"] {
-            if let Some(text) = value(name) {
+            if let Some(text) = rest_behind(options, name) {
                 found.insert(name.to_owned(), text.split(',').next().unwrap_or_default().trim().to_owned());
             }
         }
-        if let Some(text) = value("bs") {
+        if let Some(text) = rest_behind(options, "bs") {
             let end = text.find(", ioengine=").unwrap_or(text.len());
             found.insert("bs".to_owned(), block_size(&text[..end]));
         }
@@ -119,20 +115,16 @@ impl Lines {
 
     /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
     fn job(&mut self, at: u64, name: &str, rest: &str) -> bool {
-        let of = |name: &str| {
-            let from = rest.find(name)? + name.len();
-            leading_number(rest[from..].trim_start()).map(|(number, _)| number)
-        };
         let Some((group, _)) = leading_number(rest) else { return false };
         let mut options = self.options.get(name).cloned().unwrap_or_default();
-        if let Some(jobs) = of("jobs=").filter(|jobs| *jobs > 1.0) {
+        if let Some(jobs) = number_behind(rest, "jobs=").filter(|jobs| *jobs > 1.0) {
             options.insert("numjobs".to_owned(), jobs.to_string());
         }
         let job = FioJob {
             name: name.to_owned(),
             // Groups are small numbers.
             group: group as u64,
-            error: of("err=").unwrap_or(0.0) as i64,
+            error: number_behind(rest, "err=").unwrap_or(0.0) as i64,
             options,
             ..FioJob::default()
         };
@@ -177,8 +169,8 @@ impl Lines {
                 return true;
             }
             "cpu" => {
-                let of = |name: &str| leading_number(&value[value.find(name)? + name.len()..]).map(|(share, _)| share);
-                (job.user_cpu_percent, job.system_cpu_percent) = (of("usr="), of("sys="));
+                (job.user_cpu_percent, job.system_cpu_percent) =
+                    (number_right_behind(value, "usr="), number_right_behind(value, "sys="));
                 return true;
             }
             "issued rwts" | "issued rwt" | "issued" => {
@@ -186,9 +178,8 @@ impl Lines {
                 return true;
             }
             "errors" => {
-                let of = |name: &str| leading_number(&value[value.find(name)? + name.len()..]).map(|(count, _)| count);
-                job.failed = of("total=").unwrap_or(0.0) as u64;
-                job.first_error = of("first_error=").unwrap_or(0.0) as i64;
+                job.failed = number_right_behind(value, "total=").unwrap_or(0.0) as u64;
+                job.first_error = number_right_behind(value, "first_error=").unwrap_or(0.0) as i64;
                 return true;
             }
             _ => {}
@@ -233,13 +224,14 @@ impl Lines {
                     ..FioLatency::default()
                 })
             };
-            let rank = |at: usize| {
-                let (rank, us) = field(at).split_once("%=")?;
-                Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
-            };
             let mut completion = latency(from + 8);
             if let Some(completion) = &mut completion {
-                completion.percentiles = (from + 12..from + 32).filter_map(rank).collect();
+                completion.percentiles = (from + 12..from + 32)
+                    .filter_map(|at| {
+                        let (rank, us) = field(at).split_once("%=")?;
+                        Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
+                    })
+                    .collect();
             }
             (ios > 0).then(|| Direct {
                 ios,
@@ -269,6 +261,20 @@ impl Lines {
         document.jobs.push(job);
         fields.len() > cpu
     }
+}
+
+fn number_right_behind(text: &str, name: &str) -> Option<f64> {
+    leading_number(&text[text.find(name)? + name.len()..]).map(|(number, _)| number)
+}
+
+fn number_behind(text: &str, name: &str) -> Option<f64> {
+    let from = text.find(name)? + name.len();
+    leading_number(text[from..].trim_start()).map(|(number, _)| number)
+}
+
+fn rest_behind<'o>(options: &'o str, name: &str) -> Option<&'o str> {
+    let from = options.find(&format!("{name}="))? + name.len() + 1;
+    Some(&options[from..])
 }
 
 fn direct(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
@@ -320,20 +326,23 @@ fn bytes(text: &str) -> Option<f64> {
 /// `IOPS=25.2k, BW=98.3MiB/s (103MB/s)(5898MiB/60002msec)`; fio 2 prints `io=326081KB, bw=1023.3KB/s, iops=170 , runt=318686msec`.
 fn rates(text: &str) -> Direct {
     let lower = text.to_ascii_lowercase();
-    let of = |name: &str| lower.find(name).map(|at| &lower[at + name.len()..]);
-    let runtime = of("runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
+    let runtime = behind(&lower, "runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
         let before = lower.rfind("msec")?;
         let from = lower[..before].rfind('/')? + 1;
         number(lower[from..before].trim())
     });
     Direct {
         ios: 0,
-        iops: of("iops=").and_then(count),
-        bytes_per_s: of("bw=").and_then(bytes),
+        iops: behind(&lower, "iops=").and_then(count),
+        bytes_per_s: behind(&lower, "bw=").and_then(bytes),
         runtime_ms: runtime,
         completion: None,
         total: None,
     }
+}
+
+fn behind<'t>(lower: &'t str, name: &str) -> Option<&'t str> {
+    lower.find(name).map(|at| &lower[at + name.len()..])
 }
 
 fn number_in_front(text: &str) -> Option<f64> {
@@ -371,8 +380,16 @@ fn unit_ns(name: &str) -> Option<f64> {
 
 /// `: min=2, max=1841, avg= 7.63, stdev= 5.14`.
 fn latency(figures: &str, unit: f64) -> Option<FioLatency> {
-    let of = |name: &str| count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit);
-    Some(FioLatency { min_ns: of("min=")?, max_ns: of("max=")?, mean_ns: of("avg=")?, ..FioLatency::default() })
+    Some(FioLatency {
+        min_ns: duration_behind(figures, unit, "min=")?,
+        max_ns: duration_behind(figures, unit, "max=")?,
+        mean_ns: duration_behind(figures, unit, "avg=")?,
+        ..FioLatency::default()
+    })
+}
+
+fn duration_behind(figures: &str, unit: f64, name: &str) -> Option<f64> {
+    count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit)
 }
 
 /// `|  1.00th=[  314],  5.00th=[  351], …`.

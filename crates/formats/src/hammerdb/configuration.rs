@@ -47,9 +47,13 @@ pub fn conditions(dictionary: &str, workload: &str) -> Point {
     let all = words(dictionary);
     let section = pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| words(value)).unwrap_or_default();
     let options: Vec<(&str, &str)> = pairs(&section).map(|(name, value)| (bare(name), value)).collect();
-    let is_on = |name: &str| options.iter().any(|(other, value)| *other == name && *value == "true");
-    let counts = |name: &str| DEPENDENT.iter().find(|(own, _)| *own == name).is_none_or(|(_, other)| is_on(other));
-    options.iter().filter(|(name, _)| counts(name)).filter_map(|(name, value)| condition(name, value)).collect()
+    let counts = options.iter().filter(|(name, _)| {
+        DEPENDENT
+            .iter()
+            .find(|(own, _)| own == name)
+            .is_none_or(|(_, needed)| options.iter().any(|(other, value)| other == needed && *value == "true"))
+    });
+    counts.filter_map(|(name, value)| condition(name, value)).collect()
 }
 
 /// `pg_tpch_gpcompat` is `gpcompat`.

@@ -19,7 +19,7 @@ pub struct Stream {
     pub geomean_s: Option<f64>,
     /// Streams of its run, which share the server.
     pub streams: u64,
-    /// What the job's configuration says, where it is told.
+    /// What the job's configuration says, where it is printed.
     pub configuration: Point,
 }
 
@@ -48,14 +48,13 @@ impl Console {
     }
 
     fn take_query(&mut self, user: u64, text: &str) -> bool {
-        let seconds = |text: &str| text.strip_suffix(" seconds").and_then(|text| number(text.trim()));
         if let Some((query, time)) = text.strip_prefix("query ").and_then(|rest| rest.split_once(" completed in ")) {
-            let (Ok(query), Some(time)) = (query.parse(), seconds(time)) else { return false };
+            let (Ok(query), Some(time)) = (query.parse(), seconds_in(time)) else { return false };
             self.stream(user).queries.insert(query, time);
         } else if let Some((_, time)) =
             text.strip_prefix("Completed ").and_then(|rest| rest.split_once(" query set(s) in "))
         {
-            self.stream(user).total_s = seconds(time);
+            self.stream(user).total_s = seconds_in(time);
         } else if let Some((_, mean)) =
             text.strip_prefix("Geometric mean of query times returning rows").and_then(|rest| rest.split_once(" is "))
         {
@@ -105,32 +104,43 @@ impl Console {
     }
 }
 
+fn seconds_in(text: &str) -> Option<f64> {
+    text.strip_suffix(" seconds").and_then(|text| number(text.trim()))
+}
+
 /// Each stream's figures, and each of its queries.
 pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
-    let of = |benchmark: &str| {
-        let mut result = ImportedResult::new(system, benchmark);
-        result.keys.clone_from(&stream.configuration);
-        let count = i64::try_from(stream.streams).ok().filter(|count| *count > 1);
-        result.keys.extend(count.map(|count| ("streams".to_owned(), Value::Int(count))));
-        // Streams run at the same time: they are no repetitions of each other.
-        result.keys.insert("stream".to_owned(), Value::Int(i64::try_from(stream.user).unwrap_or(i64::MAX)));
-        result
-    };
-    let seconds = |id: &str, role, value: f64| Measurement::value(id, "s", Direction::Lower, role, value);
-    let mut whole = of("TPROC-H");
+    let mut whole = result_of(stream, system, "TPROC-H");
     whole.elapsed_s = stream.total_s;
     whole.measurements.extend(stream.geomean_s.map(|s| seconds("query_geomean", Role::Primary, s)));
     whole.measurements.extend(stream.total_s.map(|s| seconds("query_total", Role::Secondary, s)));
     let why = "HammerDB does not tell how much failed".to_owned();
     whole.measurements.push(Measurement::failed_share(Reading::unavailable(why)));
-    let query = |(query, time): (&u64, &f64)| {
-        let mut result = of("TPROC-H queries");
-        result.keys.insert("query".to_owned(), Value::Text(format!("Q{query}")));
-        result.measurements.push(seconds("query_time", Role::Secondary, *time));
-        result
-    };
-    let is_told = stream.geomean_s.is_some() || stream.total_s.is_some();
-    is_told.then_some(whole).into_iter().chain(stream.queries.iter().map(query)).collect()
+    let is_complete = stream.geomean_s.is_some() || stream.total_s.is_some();
+    is_complete
+        .then_some(whole)
+        .into_iter()
+        .chain(stream.queries.iter().map(|(query, time)| {
+            let mut result = result_of(stream, system, "TPROC-H queries");
+            result.keys.insert("query".to_owned(), Value::Text(format!("Q{query}")));
+            result.measurements.push(seconds("query_time", Role::Secondary, *time));
+            result
+        }))
+        .collect()
+}
+
+fn seconds(id: &str, role: Role, value: f64) -> Measurement {
+    Measurement::value(id, "s", Direction::Lower, role, value)
+}
+
+fn result_of(stream: &Stream, system: &str, benchmark: &str) -> ImportedResult {
+    let mut result = ImportedResult::new(system, benchmark);
+    result.keys.clone_from(&stream.configuration);
+    let count = i64::try_from(stream.streams).ok().filter(|count| *count > 1);
+    result.keys.extend(count.map(|count| ("streams".to_owned(), Value::Int(count))));
+    // Streams run at the same time: they are no repetitions of each other.
+    result.keys.insert("stream".to_owned(), Value::Int(i64::try_from(stream.user).unwrap_or(i64::MAX)));
+    result
 }
 
 /// The profiler's timings of a run of which the file does not tell the result.

@@ -54,8 +54,8 @@ fn read(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
     let mut store = JobStore::open(bytes)?;
     let jobs = store.jobs()?;
     let names = store.names_of_profiles()?;
-    let differ = |of: fn(&Job) -> String| jobs.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]));
-    let (has_profiles, has_databases) = (differ(|job| job.profile.to_string()), differ(|job| job.database.clone()));
+    let (has_profiles, has_databases) =
+        (differ(&jobs, |job| job.profile.to_string()), differ(&jobs, |job| job.database.clone()));
     let mut aside = 0;
     let mut by_system: IndexMap<String, HammerDbOutput> = IndexMap::new();
     for (number, job) in (1..).zip(&jobs) {
@@ -96,6 +96,10 @@ fn read(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
+fn differ(jobs: &[Job], of: fn(&Job) -> String) -> bool {
+    jobs.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
+}
+
 /// What a job says, as its console would have shown it. `None` of a job that was no benchmark.
 fn output(job: &Job, number: u64) -> Option<HammerDbOutput> {
     let mut lines = Lines::default();
@@ -132,8 +136,13 @@ fn output(job: &Job, number: u64) -> Option<HammerDbOutput> {
 fn is_benchmark(job: &Job) -> bool {
     let of_first = job.said.iter().filter(|(user, _)| *user == 1).map(|(_, text)| text.to_lowercase());
     let said: Vec<String> = of_first.collect();
-    let has = |signs: &[&str]| said.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
-    !job.said.is_empty() && (has(&OF_BENCHMARK) || !has(&OF_SCHEMA)) && ["TPC-C", "TPC-H"].contains(&&*job.benchmark)
+    !job.said.is_empty()
+        && (has_sign(&said, &OF_BENCHMARK) || !has_sign(&said, &OF_SCHEMA))
+        && ["TPC-C", "TPC-H"].contains(&&*job.benchmark)
+}
+
+fn has_sign(said: &[String], signs: &[&str]) -> bool {
+    said.iter().any(|text| signs.iter().any(|sign| text.contains(sign)))
 }
 
 struct JobStore {
@@ -158,11 +167,15 @@ impl JobStore {
             .map_err(|error| damaged(&error))?;
         // A sound table takes less than a step a byte; one that leads to itself takes them for ever.
         let mut left = OPENING + bytes.len() as u64 / STEPS.unsigned_abs() as u64;
-        let is_out_of_steps = move || {
-            left = left.saturating_sub(1);
-            left == 0
-        };
-        connection.progress_handler(STEPS, Some(is_out_of_steps)).map_err(|error| damaged(&error))?;
+        connection
+            .progress_handler(
+                STEPS,
+                Some(move || {
+                    left = left.saturating_sub(1);
+                    left == 0
+                }),
+            )
+            .map_err(|error| damaged(&error))?;
         // UTF-16 is up to half as long again in UTF-8.
         let store = JobStore { connection, left: 2 * bytes.len() as u64 };
         store.check_tables()?;
@@ -206,8 +219,9 @@ impl JobStore {
     fn columns_of(&self, table: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT CAST(name AS BLOB) FROM pragma_table_info(?1) ORDER BY cid";
         let mut statement = self.connection.prepare(sql)?;
-        let lower = |name: Vec<u8>| String::from_utf8_lossy(&name).to_lowercase();
-        statement.query_map([table], |row| row.get(0).map(lower))?.collect()
+        statement
+            .query_map([table], |row| row.get(0).map(|name: Vec<u8>| String::from_utf8_lossy(&name).to_lowercase()))?
+            .collect()
     }
 
     /// The rows of a table in the order in which they were written; none of a table that is not there.
@@ -242,15 +256,14 @@ impl JobStore {
     }
 
     fn jobs(&mut self) -> Result<Vec<Job>, FormatError> {
-        let text = |row: &Row, name: &str| row.get(name).cloned().unwrap_or_default();
         let mut jobs: IndexMap<String, Job> = IndexMap::new();
         for row in self.rows("JOBMAIN")? {
-            let (id, benchmark) = (text(&row, "jobid"), text(&row, "bm"));
+            let (id, benchmark) = (text_of(&row, "jobid"), text_of(&row, "bm"));
             let workload = if benchmark == "TPC-H" { "tpch" } else { "tpcc" };
             let job = Job {
                 id: id.clone(),
-                database: text(&row, "db"),
-                conditions: conditions(&text(&row, "jobdict"), workload),
+                database: text_of(&row, "db"),
+                conditions: conditions(&text_of(&row, "jobdict"), workload),
                 benchmark,
                 profile: row.get("profile_id").and_then(|id| id.parse().ok()).unwrap_or(0),
                 said: Vec::new(),
@@ -259,16 +272,16 @@ impl JobStore {
             jobs.insert(id, job);
         }
         for row in self.rows("JOBOUTPUT")? {
-            if let Some(job) = jobs.get_mut(&text(&row, "jobid")) {
-                job.said.push((row.get("vu").and_then(|user| user.parse().ok()).unwrap_or(0), text(&row, "output")));
+            if let Some(job) = jobs.get_mut(&text_of(&row, "jobid")) {
+                job.said.push((row.get("vu").and_then(|user| user.parse().ok()).unwrap_or(0), text_of(&row, "output")));
             }
         }
         for row in self.rows("JOBTIMING")?.iter().filter(|row| row.get("summary").is_some_and(|is| is == "1")) {
             let figures: BTreeMap<String, f64> =
                 row.iter().filter_map(|(name, value)| Some((name.clone(), crate::text::number(value)?))).collect();
             let timing =
-                figures.get("calls").copied().map(|calls| Timing { name: text(row, "procname"), calls, figures });
-            if let Some(job) = jobs.get_mut(&text(row, "jobid")) {
+                figures.get("calls").copied().map(|calls| Timing { name: text_of(row, "procname"), calls, figures });
+            if let Some(job) = jobs.get_mut(&text_of(row, "jobid")) {
                 job.timings.extend(timing);
             }
         }
@@ -289,16 +302,19 @@ impl JobStore {
             }
         }
         names.retain(|profile, _| !several.contains(profile));
-        // Two profiles of one name are told apart by their numbers.
-        let uses = |name: &String, names: &BTreeMap<i64, String>| names.values().filter(|other| *other == name).count();
+        // Two profiles of one name are distinguished by their numbers.
         let all = names.clone();
         for (profile, name) in &mut names {
-            if uses(name, &all) > 1 {
+            if all.values().filter(|other| *other == name).count() > 1 {
                 *name = format!("{name} profile {profile}");
             }
         }
         Ok(names)
     }
+}
+
+fn text_of(row: &Row, name: &str) -> String {
+    row.get(name).cloned().unwrap_or_default()
 }
 
 fn damaged(error: &rusqlite::Error) -> FormatError {

@@ -7,7 +7,7 @@ use crate::FormatError;
 use crate::lines::items;
 use crate::text::shortened;
 
-/// What the log's version lacks is `None`. From version 15 on pgbench writes 0 for what was not asked for, which looks
+/// What the log's version does not have is `None`. From version 15 on pgbench writes 0 for what was not asked for, which looks
 /// like a count of 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AggregatedInterval {
@@ -21,14 +21,14 @@ pub struct AggregatedInterval {
     pub lag_us: Option<f64>,
     pub skipped: Option<u64>,
     pub retried: Option<u64>,
-    /// In all.
+    /// The number of retries of all transactions.
     pub retries: Option<u64>,
     pub serialization: Option<u64>,
     pub deadlocks: Option<u64>,
     pub other: Option<u64>,
 }
 
-/// The number of columns tells the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
+/// The number of columns gives the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
 /// 15 (from 15 on), 16 (with a third kind of failure).
 pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<AggregatedInterval, FormatError>> {
     items(reader, interval)
@@ -37,8 +37,9 @@ pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Aggregate
 /// A figure that is not negative.
 fn amount(number: u64, words: &[&str], place: usize, name: &str) -> Result<f64, FormatError> {
     let word = words.get(place - 1).copied().unwrap_or_default();
-    let wrong = || FormatError::at(number, format!("word {place} is no {name}: {}", shortened(word)));
-    crate::text::number(word).filter(|amount| *amount >= 0.0).ok_or_else(wrong)
+    crate::text::number(word)
+        .filter(|amount| *amount >= 0.0)
+        .ok_or_else(|| FormatError::at(number, format!("word {place} is no {name}: {}", shortened(word))))
 }
 
 fn interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatError> {
@@ -51,10 +52,6 @@ fn interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatError> 
             _ => error,
         });
     }
-    let count = |place: usize, name: &str| {
-        let word = words.get(place - 1);
-        word.map(|word| field::<u64>(number, word, place, name)).transpose()
-    };
     amount(number, &words, 4, "sum of squared latencies")?;
     let lag_us = match words.len() {
         ..10 => None,
@@ -71,11 +68,16 @@ fn interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatError> 
         min_us: amount(number, &words, 5, "latency")?,
         max_us: amount(number, &words, 6, "latency")?,
         lag_us,
-        skipped: count(11, "count of skipped transactions")?,
-        retried: count(12, "count of retried transactions")?,
-        retries: count(13, "count of retries")?,
-        serialization: count(14, "count of serialization failures")?,
-        deadlocks: count(15, "count of deadlocks")?,
-        other: count(16, "count of failures")?,
+        skipped: count(&words, number, 11, "count of skipped transactions")?,
+        retried: count(&words, number, 12, "count of retried transactions")?,
+        retries: count(&words, number, 13, "count of retries")?,
+        serialization: count(&words, number, 14, "count of serialization failures")?,
+        deadlocks: count(&words, number, 15, "count of deadlocks")?,
+        other: count(&words, number, 16, "count of failures")?,
     })
+}
+
+fn count(words: &[&str], number: u64, place: usize, name: &str) -> Result<Option<u64>, FormatError> {
+    let word = words.get(place - 1);
+    word.map(|word| field::<u64>(number, word, place, name)).transpose()
 }

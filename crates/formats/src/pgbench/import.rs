@@ -7,7 +7,7 @@ use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, parts};
 use crate::durations::{SampledDurations, latency, us_of_ms};
-use crate::imported::{OF_SUCCESSES, UNTOLD};
+use crate::imported::{OF_SUCCESSES, UNKNOWN_BENCHMARK};
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::said;
 use crate::{FormatError, Imported, ImportedResult};
@@ -58,7 +58,9 @@ impl LogSummary {
                 self.retries += u64::from(retries);
             }
             // A skipped transaction has a lag of 0.
-            if let Some(lag) = entry.lag_us.filter(|_| entry.outcome != PgbenchOutcome::Skipped) {
+            if entry.outcome != PgbenchOutcome::Skipped
+                && let Some(lag) = entry.lag_us
+            {
                 self.lags += 1;
                 self.lag_us += u128::from(lag);
             }
@@ -111,13 +113,13 @@ impl LogSummary {
         (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s() / share)
     }
 
-    /// By the clients' numbers, between their first line and their last.
+    /// Counts the transactions by the clients' numbers, between their first line and their last.
     fn counted(&self) -> u64 {
         self.numbers.values().map(|(lowest, highest)| (highest - lowest).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
-    /// With `--sampling-rate` the clients' transaction numbers have gaps; the share excludes the ends of each client's
-    /// numbers, which are in the log by definition.
+    /// The share of transactions that `--sampling-rate` kept: the clients' transaction numbers have gaps then. The ends of
+    /// each client's numbers, which are in the log by definition, do not count.
     pub fn sampled_share(&self) -> Option<f64> {
         let clients = self.numbers.len() as u64;
         let (lines, counted) = (self.lines.saturating_sub(clients), self.counted().saturating_sub(clients));
@@ -161,14 +163,16 @@ fn counts(log: &LogSummary) -> Vec<Measurement> {
     if log.has_retries {
         counts.extend([("retried", log.retried), ("retries", log.retries)]);
     }
-    let of_all = |(id, count): (&str, u64)| match log.sampled_share() {
-        None => counter(id, count),
-        Some(_) => {
-            let reason = format!("the log is a sample: {count} in its {} lines", log.lines);
-            Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::unavailable(reason))
-        }
-    };
-    counts.into_iter().map(of_all).collect()
+    counts
+        .into_iter()
+        .map(|(id, count)| match log.sampled_share() {
+            None => counter(id, count),
+            Some(_) => {
+                let reason = format!("the log is a sample: {count} in its {} lines", log.lines);
+                Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::unavailable(reason))
+            }
+        })
+        .collect()
 }
 
 pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
@@ -212,6 +216,11 @@ pub struct AggregateSummary {
 }
 
 impl AggregateSummary {
+    /// The intervals in which a transaction succeeded.
+    fn used(&self) -> impl Iterator<Item = &AggregatedInterval> {
+        self.intervals.iter().filter(|interval| interval.transactions > 0)
+    }
+
     pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for interval in intervals(reader) {
             self.intervals.push(interval?);
@@ -245,7 +254,7 @@ impl AggregateSummary {
         self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
     }
 
-    /// As far as counted.
+    /// The transactions that did not succeed, as far as they are counted.
     fn not_succeeded(&self) -> u64 {
         let counts: [fn(&AggregatedInterval) -> Option<u64>; 4] =
             [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
@@ -267,19 +276,20 @@ impl AggregateSummary {
     }
 
     pub fn overlaps(&self, other: &AggregateSummary) -> bool {
-        let span = |log: &AggregateSummary| {
-            let starts = || log.intervals.iter().map(|interval| interval.start_s);
-            Some((starts().min()?, starts().max()?))
-        };
         let (Some(ours), Some(theirs)) = (span(self), span(other)) else { return false };
         ours.0 < theirs.1 && theirs.0 < ours.1
     }
 }
 
+fn span(log: &AggregateSummary) -> Option<(u64, u64)> {
+    let starts = log.intervals.iter().map(|interval| interval.start_s);
+    Some((starts.clone().min()?, starts.max()?))
+}
+
 /// Up to version 14 skipped transactions are included.
 fn succeeded(interval: &AggregatedInterval) -> u64 {
-    let of_old = interval.skipped.filter(|_| interval.retried.is_none());
-    interval.transactions.saturating_sub(of_old.unwrap_or(0))
+    let included = if interval.retried.is_none() { interval.skipped.unwrap_or(0) } else { 0 };
+    interval.transactions.saturating_sub(included)
 }
 
 fn rate_of(log: &[AggregatedInterval]) -> Option<f64> {
@@ -318,16 +328,16 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     let transactions = log.succeeded();
     result.measurements.push(log.failed_share(zero));
     result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
-    let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
-    let none = || Reading::unavailable("no transaction succeeded");
-    let total: f64 = used().map(|interval| interval.sum_us).sum();
-    let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { none() };
+    let total: f64 = log.used().map(|interval| interval.sum_us).sum();
+    let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { no_success() };
     result.measurements.push(latency("response_mean", Role::Primary, finite(mean)));
-    let shortest = used().map(|interval| interval.min_us).min_by(f64::total_cmp).map_or_else(none, Reading::Value);
-    let longest = used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(none, Reading::Value);
+    let shortest =
+        log.used().map(|interval| interval.min_us).min_by(f64::total_cmp).map_or_else(no_success, Reading::Value);
+    let longest =
+        log.used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(no_success, Reading::Value);
     result.measurements.push(latency("response_min", Role::Secondary, shortest));
     result.measurements.push(latency("response_max", Role::Secondary, longest));
-    let lag: f64 = used().filter_map(|interval| interval.lag_us).sum();
+    let lag: f64 = log.used().filter_map(|interval| interval.lag_us).sum();
     if lag > 0.0 && transactions > 0 {
         result.measurements.push(latency(
             "lag_mean",
@@ -356,6 +366,10 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         "whether what is counted 0 times was counted",
     ];
     Imported { results: vec![result], ..Imported::new(READER.name, &run.source, unknown) }
+}
+
+fn no_success() -> Reading {
+    Reading::unavailable("no transaction succeeded")
 }
 
 /// Sums of huge figures may overflow.
@@ -442,7 +456,7 @@ fn failure(run: &PgbenchSummary) -> Option<String> {
         .then(|| format!("{ended} of {planned} transactions ended: pgbench or some of its clients were stopped"))
 }
 
-/// As far as printed.
+/// The transactions that did not succeed, as far as they are printed.
 fn not_succeeded(run: &PgbenchSummary) -> u64 {
     run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
 }
@@ -460,13 +474,17 @@ fn failed_share(run: &PgbenchSummary) -> Measurement {
     let not_succeeded = not_succeeded(run);
     let sum = processed.saturating_add(not_succeeded).max(1);
     // Printed with three decimals.
-    let is_other = |percent: &f64| (percent - 100.0 * skipped as f64 / sum as f64).abs() > 0.000_501;
-    Measurement::failed_share(match run.skipped_percent.filter(is_other) {
-        Some(percent) => Reading::unavailable(format!(
-            "{percent} % are said to be skipped, which {skipped} beside {processed} processed are in no version of pgbench"
-        )),
-        None => Reading::percent_failed(not_succeeded, succeeded),
-    })
+    Measurement::failed_share(
+        match run
+            .skipped_percent
+            .filter(|percent: &f64| (percent - 100.0 * skipped as f64 / sum as f64).abs() > 0.000_501)
+        {
+            Some(percent) => Reading::unavailable(format!(
+                "{percent} % are said to be skipped, which {skipped} beside {processed} processed are in no version of pgbench"
+            )),
+            None => Reading::percent_failed(not_succeeded, succeeded),
+        },
+    )
 }
 
 /// Transactions a second that succeeded.
@@ -494,35 +512,47 @@ pub(super) fn script_name(printed: &str) -> &str {
     }
 }
 
-/// What a run was asked for beyond clients and scale: what other runs lack is not printed where it was not asked for.
+/// What a run was asked for beyond clients and scale: what other runs do not have is not printed where it was not asked for.
 fn conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
-    let text = |value: &Option<String>| value.clone().map(Value::Text);
-    let number = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok()).map(Value::Int);
-    let scripts = || {
-        let one = |(name, weight): &(String, u64)| format!("{} × {weight}", script_name(name));
-        run.scripts.iter().map(one).collect::<Vec<_>>().join(", ")
-    };
     [
-        ("query_mode", text(&run.query_mode)),
-        ("scripts", (!run.scripts.is_empty()).then(|| Value::Text(scripts()))),
+        ("query_mode", text_value(&run.query_mode)),
+        (
+            "scripts",
+            (!run.scripts.is_empty()).then(|| {
+                let scripts = run.scripts.iter().map(|(name, weight)| format!("{} × {weight}", script_name(name)));
+                Value::Text(scripts.collect::<Vec<_>>().join(", "))
+            }),
+        ),
         ("connections", run.reconnects.then(|| Value::Text("one a transaction".to_owned()))),
         ("rate_limited", run.lag_ms.map(|_| Value::Text("yes".to_owned()))),
-        ("latency_limit", text(&run.latency_limit)),
-        ("partition_method", text(&run.partition_method)),
-        ("partitions", number(run.partitions)),
+        ("latency_limit", text_value(&run.latency_limit)),
+        ("partition_method", text_value(&run.partition_method)),
+        ("partitions", number_value(run.partitions)),
         // Versions that do not print it try once.
-        ("max_tries", number(run.max_tries.filter(|tries| *tries != 1))),
-        ("max_tries_time", text(&run.max_tries_time)),
+        ("max_tries", number_value(run.max_tries.filter(|tries| *tries != 1))),
+        ("max_tries_time", text_value(&run.max_tries_time)),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
+fn number_value(value: Option<u64>) -> Option<Value> {
+    value.and_then(|value| i64::try_from(value).ok()).map(Value::Int)
+}
+
+fn text_value(value: &Option<String>) -> Option<Value> {
+    value.clone().map(Value::Text)
+}
+
 /// What is worth knowing of a run and cannot make another case of it.
 fn remarks(run: &PgbenchSummary) -> Vec<String> {
     let mut remarks = Vec::new();
-    let is_shortened = |script: &&String| !script.starts_with('<') && script_name(script) != script.as_str();
-    if let Some(script) = run.script.as_ref().filter(is_shortened).filter(|script| script.contains(['/', '\\'])) {
+    if let Some(script) = run
+        .script
+        .as_ref()
+        .filter(|script| !script.starts_with('<') && script_name(script) != script.as_str())
+        .filter(|script| script.contains(['/', '\\']))
+    {
         remarks.push(format!("the script is {}: scripts of one file name count as one", said(script)));
     }
     if run.lag_ms.is_some() {
@@ -536,17 +566,18 @@ fn remarks(run: &PgbenchSummary) -> Vec<String> {
 
 /// How long a run took: what was asked for (`-T`), or its transactions by their rate (`-t`).
 fn length_s(run: &PgbenchSummary) -> Option<f64> {
-    let by_rate = || Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?);
-    run.duration_s.map(|seconds| seconds as f64).or_else(by_rate)
+    run.duration_s
+        .map(|seconds| seconds as f64)
+        .or_else(|| Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?))
 }
 
 fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let script = run.script.as_deref().map_or(BENCHMARK, script_name).to_owned();
     let failure = failure(run);
     // What is printed in front of this is all that tells cases apart.
-    let is_told = run.script.is_some() && run.processed.is_some();
+    let is_complete = run.script.is_some() && run.processed.is_some();
     let mut result = match failure.clone() {
-        Some(reason) => ImportedResult::failed(system, if is_told { &script } else { UNTOLD }, reason),
+        Some(reason) => ImportedResult::failed(system, if is_complete { &script } else { UNKNOWN_BENCHMARK }, reason),
         None => ImportedResult::new(system, &script),
     };
     key(&mut result, "clients", run.clients);
@@ -565,11 +596,13 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let is_void = matches!(share.reading, Reading::Unavailable(_)) && not_succeeded(run) > 0;
     result.measurements.push(share);
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
-        let reading = |ms| match is_void {
-            true => Reading::unavailable(OF_SUCCESSES),
-            false => finite(Reading::Value(us_of_ms(ms))),
-        };
-        all.extend(ms.map(|ms| latency(id, role, reading(ms))));
+        all.extend(ms.map(|ms| {
+            latency(
+                id,
+                role,
+                if is_void { Reading::unavailable(OF_SUCCESSES) } else { finite(Reading::Value(us_of_ms(ms))) },
+            )
+        }));
     };
     let measured = run.stddev_ms.is_some();
     // A latency computed from the rate is no second measurement.

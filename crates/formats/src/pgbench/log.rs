@@ -7,7 +7,7 @@ use crate::FormatError;
 use crate::lines::items;
 use crate::text::shortened;
 
-/// Meaning of the seventh word of a line, which the log does not tell.
+/// Meaning of the seventh word of a line, which the log does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SeventhColumn {
     /// Ignored, and reported as unknown.
@@ -47,7 +47,7 @@ pub enum PgbenchOutcome {
     Other,
 }
 
-/// In constant memory.
+/// Reads the entries in constant memory.
 pub fn entries<R: BufRead>(
     reader: R,
     seventh: SeventhColumn,
@@ -71,16 +71,15 @@ fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEn
     if !(6..=MOST_WORDS).contains(&count) {
         return Err(not_a_log(number, line, count));
     }
-    let last = |place: usize, name: &str| field(number, words[place - 1], place, name);
     let (mut lag_us, mut retries, mut unnamed) = (None, None, None);
     match (count, seventh) {
         (8, _) => {
-            lag_us = Some(last(7, "lag")?);
+            lag_us = Some(field(number, words[7 - 1], 7, "lag")?);
             retries = Some(field(number, words[7], 8, "count of retries")?);
         }
-        (7, SeventhColumn::Lag) => lag_us = Some(last(7, "lag")?),
+        (7, SeventhColumn::Lag) => lag_us = Some(field(number, words[7 - 1], 7, "lag")?),
         (7, SeventhColumn::Retries) => retries = Some(field(number, words[6], 7, "count of retries")?),
-        (7, SeventhColumn::Unknown) => unnamed = Some(last(7, "lag and no count of retries")?),
+        (7, SeventhColumn::Unknown) => unnamed = Some(field(number, words[7 - 1], 7, "lag and no count of retries")?),
         _ => {}
     }
     let at_us = field(number, words[5], 6, "number of microseconds")?;

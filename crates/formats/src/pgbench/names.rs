@@ -27,15 +27,18 @@ mod tests {
 
     #[test]
     fn threads_are_of_their_process() {
-        let none = |_: &str| false;
-        assert_eq!(run_of_log("pgbench_log.4711", none), "pgbench_log.4711");
-        assert_eq!(run_of_log("pgbench_log.4711.1", none), "pgbench_log.4711");
-        assert_eq!(run_of_log("a.log", none), "a.log");
-        assert_eq!(run_of_log("a.log.1", none), "a.log.1", "1 may be a process");
+        assert_eq!(run_of_log("pgbench_log.4711", is_none), "pgbench_log.4711");
+        assert_eq!(run_of_log("pgbench_log.4711.1", is_none), "pgbench_log.4711");
+        assert_eq!(run_of_log("a.log", is_none), "a.log");
+        assert_eq!(run_of_log("a.log.1", is_none), "a.log.1", "1 may be a process");
         assert_eq!(run_of_log("a.log.1", |name| name == "a.log"), "a.log");
         for name in ["pgbench_log", "pgbench_log.4711", "pgbench_log.4711.12"] {
             assert_eq!(prefix_of_log(name), "pgbench_log");
         }
         assert_eq!(prefix_of_log(".1"), ".1");
+    }
+
+    fn is_none(_: &str) -> bool {
+        false
     }
 }

@@ -16,25 +16,26 @@ pub fn results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResu
     let mut results = Vec::new();
     for part in &run.parts {
         let script = part.script.as_deref().or(run.script.as_deref()).unwrap_or_default();
-        let of = |benchmark: &str| {
-            let mut result = ImportedResult::new(&whole.system, benchmark);
-            result.keys.clone_from(&whole.keys);
-            result.keys.insert("script".to_owned(), Value::Text(script_name(script).to_owned()));
-            result
-        };
         if part.script.is_some() {
-            results.push(ImportedResult { measurements: of_script(part), ..of(SCRIPTS) });
+            results.push(ImportedResult { measurements: of_script(part), ..result_of(whole, script, SCRIPTS) });
         }
         // A statement may stand twice in a script.
         let of_server = part.statements.iter().zip(1..).filter(|(statement, _)| !statement.text.starts_with('\\'));
         for (statement, number) in of_server {
-            let mut result = of(STATEMENTS);
+            let mut result = result_of(whole, script, STATEMENTS);
             result.keys.insert("statement".to_owned(), Value::Text(format!("{number}: {}", statement.text)));
             result.measurements = of_statement(statement);
             results.push(result);
         }
     }
     results
+}
+
+fn result_of(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
+    let mut result = ImportedResult::new(&whole.system, benchmark);
+    result.keys.clone_from(&whole.keys);
+    result.keys.insert("script".to_owned(), Value::Text(script_name(script).to_owned()));
+    result
 }
 
 fn of_script(part: &PgbenchPart) -> Vec<Measurement> {
@@ -44,18 +45,23 @@ fn of_script(part: &PgbenchPart) -> Vec<Measurement> {
         |(failed, transactions)| Reading::percent_failed(failed, transactions),
     );
     let mut found = vec![Measurement::failed_share(share)];
-    let rate = |tps| Measurement::value("throughput", "tx/s", Direction::Higher, Role::Secondary, tps);
-    found.extend(part.tps.map(rate));
-    let us = |id: &str, ms: f64| latency(id, Role::Secondary, Reading::Value(us_of_ms(ms)));
-    found.extend(part.latency_ms.map(|ms| us("response_mean", ms)));
-    found.extend(part.stddev_ms.map(|ms| us("response_stddev", ms)));
+    found.extend(part.tps.map(|tps| Measurement::value("throughput", "tx/s", Direction::Higher, Role::Secondary, tps)));
+    found.extend(part.latency_ms.map(|ms| micros("response_mean", ms)));
+    found.extend(part.stddev_ms.map(|ms| micros("response_stddev", ms)));
     found
+}
+
+fn micros(id: &str, ms: f64) -> Measurement {
+    latency(id, Role::Secondary, Reading::Value(us_of_ms(ms)))
 }
 
 fn of_statement(statement: &PgbenchStatement) -> Vec<Measurement> {
     let mut found = vec![latency("response_mean", Role::Secondary, Reading::Value(us_of_ms(statement.mean_ms)))];
-    let count = |id: &str, count: u64| Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64);
     found.extend(statement.failures.map(|failures| count("errors", failures)));
     found.extend(statement.retries.map(|retries| count("retries", retries)));
     found
+}
+
+fn count(id: &str, count: u64) -> Measurement {
+    Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }

@@ -42,11 +42,11 @@ pub struct PgbenchSummary {
     /// Transactions planned in all.
     pub planned: Option<u64>,
     pub failed: Option<u64>,
-    /// Of these, failures to serialise.
+    /// The number of the failed ones that could not be serialised.
     pub serialization: Option<u64>,
     pub deadlocks: Option<u64>,
     pub retried: Option<u64>,
-    /// In all.
+    /// The number of retries of all transactions.
     pub retries: Option<u64>,
     /// Transactions that were too late to begin.
     pub skipped: Option<u64>,
@@ -114,7 +114,7 @@ struct Reader {
     found: Summaries,
     run: Option<PgbenchSummary>,
     before: Before,
-    /// Within what is told of each script of several.
+    /// Within what is printed of each script of several.
     in_script: bool,
     /// Counts between latency and statement, behind the heading of `-r`.
     statement_counts: Option<usize>,
@@ -132,8 +132,11 @@ impl Reader {
     fn cut(&mut self) {
         self.end();
         let Before { version, server_version, error, has_summary } = std::mem::take(&mut self.before);
-        let silent = || version.is_some().then(|| "it printed its version and nothing else".to_owned());
-        let Some(why) = error.or_else(silent) else { return };
+        let Some(why) =
+            error.or_else(|| version.is_some().then(|| "it printed its version and nothing else".to_owned()))
+        else {
+            return;
+        };
         match self.found.runs.last_mut() {
             Some(run) if has_summary => drop(run.aborted.get_or_insert(why)),
             _ => self.found.runs.push(PgbenchSummary {
@@ -241,11 +244,12 @@ impl Reader {
 /// What a line says of an error that stopped pgbench or one of its clients. Up to version 11 nothing stands in front of it.
 fn error_in(line: &str) -> Option<&str> {
     let signs = ["pgbench: error: ", "pgbench: fatal: "];
-    let is_bare = || {
-        let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
-        line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
-    };
-    signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| is_bare().then_some(line))
+    signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| ends_a_run(line).then_some(line))
+}
+
+fn ends_a_run(line: &str) -> bool {
+    let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
+    line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
 }
 
 /// How many counts stand between latency and statement, if the line is a heading of `-r`: none, failures, and retries.
@@ -272,18 +276,21 @@ fn statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
 impl PgbenchPart {
     /// `5031 transactions (59.9% of total, tps = 2520.018393)`, `latency average = 0.143 ms`.
     fn take(&mut self, line: &str) {
-        let behind = |name: &str| line.strip_prefix(name).map(|rest| rest.trim_start_matches([':', ' ', '=']));
         if line.contains(" transactions (") {
             self.transactions = count(line);
             self.tps = line.split_once("tps = ").and_then(|(_, tps)| leading_number(tps)).map(|(tps, _)| tps);
-        } else if let Some(value) = behind("latency average") {
+        } else if let Some(value) = behind(line, "latency average") {
             self.latency_ms = milliseconds(value);
-        } else if let Some(value) = behind("latency stddev") {
+        } else if let Some(value) = behind(line, "latency stddev") {
             self.stddev_ms = milliseconds(value);
-        } else if let Some(value) = behind("number of failed transactions") {
+        } else if let Some(value) = behind(line, "number of failed transactions") {
             self.failed = count(value);
         }
     }
+}
+
+fn behind<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    line.strip_prefix(name).map(|rest| rest.trim_start_matches([':', ' ', '=']))
 }
 
 /// `weight: 3`, `5031 transactions (50.3% of total, tps = 2520.0)`, and what a summary has, too.
@@ -324,11 +331,11 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 }
 
 impl PgbenchSummary {
-    /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are told apart by the
+    /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are distinguished by the
     /// latency limit line, which has no total up to version 10, and by the latency's sign.
     pub fn succeeded(&self) -> Option<u64> {
         let is_9_6_or_10 = self.limit_without_total && !self.has_colon;
-        let among = self.skipped.filter(|_| is_9_6_or_10).unwrap_or(0);
+        let among = if is_9_6_or_10 { self.skipped.unwrap_or(0) } else { 0 };
         self.processed.map(|processed| processed.saturating_sub(among))
     }
 

@@ -48,9 +48,9 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     for (printed, name) in KEYS.into_iter().filter(|(_, name)| !["benchmark", "dbms_type"].contains(name)) {
         put(&mut keys, name, json.get(printed).and_then(json_key));
     }
-    let text = |name: &str| json.get(name).and_then(Json::as_str);
-    let benchmark = format!("benchbase {}", text("Benchmark Type").unwrap_or("of unknown type"));
-    let state = text("Final State").filter(|state| !["DONE", "EXIT"].contains(state));
+    let benchmark =
+        format!("benchbase {}", json.get("Benchmark Type").and_then(Json::as_str).unwrap_or("of unknown type"));
+    let state = json.get("Final State").and_then(Json::as_str).filter(|state| !["DONE", "EXIT"].contains(state));
     let mut result = match state {
         Some(state) => ImportedResult::failed(system, &benchmark, format!("its final state is {state}")),
         None => ImportedResult::new(system, &benchmark),
@@ -59,31 +59,32 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     if state.is_some() {
         return result;
     }
-    let of = |name: &str| json.get(name).and_then(json_number);
-    result.elapsed_s = of("Elapsed Time (nanoseconds)").map(|ns| ns / 1e9);
-    let (throughput, goodput) = (of(THROUGHPUT), of("Goodput (requests/second)"));
+    result.elapsed_s = json.get("Elapsed Time (nanoseconds)").and_then(json_number).map(|ns| ns / 1e9);
+    let (throughput, goodput) =
+        (json.get(THROUGHPUT).and_then(json_number), json.get("Goodput (requests/second)").and_then(json_number));
     let mut figures = Figures::default();
     let lost = throughput.zip(goodput).map(|(all, good)| (all - good).max(0.0));
     figures.failed(lost, goodput, "it prints no goodput");
     figures.rate("throughput", "requests/s", Role::Primary, throughput);
     figures.rate("goodput", "requests/s", Role::Secondary, goodput);
-    let latency = |name: &str| {
-        json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
-    };
-    figures.response("mean", latency("Average"));
-    figures.response("min", latency("Minimum"));
-    figures.response("max", latency("Maximum"));
+    figures.response("mean", latency(json, "Average"));
+    figures.response("min", latency(json, "Minimum"));
+    figures.response("max", latency(json, "Maximum"));
     // Its latencies are of all requests, also of those that it counts as aborted.
     figures.has_failed = false;
     for (rank, name) in
         [(50.0, "Median"), (90.0, "90th Percentile"), (95.0, "95th Percentile"), (99.0, "99th Percentile")]
     {
-        figures.percentile(rank, latency(name));
+        figures.percentile(rank, latency(json, name));
     }
     result.measurements = figures.measurements;
-    let server = [text("DBMS Type"), text("DBMS Version")];
+    let server = [json.get("DBMS Type").and_then(Json::as_str), json.get("DBMS Version").and_then(Json::as_str)];
     result.notes.push(format!("server: {}", server.into_iter().flatten().collect::<Vec<_>>().join(" ")));
     result
+}
+
+fn latency(json: &Json, name: &str) -> Option<f64> {
+    json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
 }
 
 /// The transaction of a table by the file's name, `RUN.results.TRANSACTION.csv`: the table does not tell it.

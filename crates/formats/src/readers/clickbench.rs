@@ -24,8 +24,10 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
 
 /// Adds what one system did.
 fn add(json: &Json, input: &Input<'_>, imported: &mut Imported) {
-    let text = |name: &str| json.get(name).and_then(Json::as_str);
-    let own: Vec<&str> = [text("system"), text("machine")].into_iter().flatten().collect();
+    let own: Vec<&str> = [json.get("system").and_then(Json::as_str), json.get("machine").and_then(Json::as_str)]
+        .into_iter()
+        .flatten()
+        .collect();
     let system = if input.is_named || own.is_empty() { input.system.to_owned() } else { own.join(", ") };
     let Some(queries) = json.get("result").and_then(Json::as_array) else { return };
     for (number, tries) in queries.iter().enumerate() {

@@ -71,8 +71,11 @@ fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
 fn message(json: &Json, system: &str) -> Option<ImportedResult> {
     (json.get("reason")?.as_str()? == "benchmark-complete").then_some(())?;
     let name = json.get("id")?.as_str()?;
-    let estimate = |of: &str| json.get(of)?.get("estimate").and_then(json_number);
-    Some(result(system, name, estimate("mean"), estimate("median"), estimate("slope")))
+    Some(result(system, name, estimate(json, "mean"), estimate(json, "median"), estimate(json, "slope")))
+}
+
+fn estimate(json: &Json, of: &str) -> Option<f64> {
+    json.get(of)?.get("estimate").and_then(json_number)
 }
 
 fn result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {

@@ -55,28 +55,29 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
 fn results(span: &Span, system: &str) -> Vec<ImportedResult> {
     let sides = [("read", span.read, 0), ("write", span.write, 1)];
     let used = sides.into_iter().filter_map(|(op, side, place)| Some((op, side.filter(|side| side.ios > 0.0)?, place)));
-    let result = |(op, side, place): (&str, Side, usize)| {
+    used.map(|(op, side, place)| {
         let mut figures = Figures::default();
         figures.failed(None, None, "diskspd does not tell how much failed");
         figures.rate("iops", "io/s", Role::Primary, Some(side.iops));
         figures.rate("bandwidth", "MiB/s", Role::Secondary, Some(side.mib_per_s));
-        let us = |ms: Option<f64>| ms.map(|ms| ms * 1e3);
         let pick = |read: Option<f64>, write: Option<f64>| if place == 0 { read } else { write };
-        figures.response("mean", us(side.mean_ms));
-        figures.response("max", us(pick(span.longest_ms.0, span.longest_ms.1)));
+        figures.response("mean", side.mean_ms.map(|ms| ms * 1e3));
+        figures.response("max", pick(span.longest_ms.0, span.longest_ms.1).map(|ms| ms * 1e3));
         for (rank, read, write) in &span.percentiles {
-            figures.percentile(*rank, us(pick(*read, *write)));
+            figures.percentile(*rank, pick(*read, *write).map(|ms| ms * 1e3));
         }
         let mut result = ImportedResult::new(system, "diskspd");
         result.keys = span.keys.clone();
         result.keys.insert("op".to_owned(), Value::Text(op.to_owned()));
         result.elapsed_s = span.elapsed_s;
         result.measurements = figures.measurements;
-        let cpu = |share| Measurement::value("cpu_busy", "%", Direction::Lower, Role::Diagnostic, share);
-        result.measurements.extend(span.cpu_percent.map(cpu));
+        result.measurements.extend(
+            span.cpu_percent
+                .map(|share| Measurement::value("cpu_busy", "%", Direction::Lower, Role::Diagnostic, share)),
+        );
         result
-    };
-    used.map(result).collect()
+    })
+    .collect()
 }
 
 /// Where a line stands.
@@ -232,8 +233,11 @@ fn figure(line: &str, part: Part, span: &mut Span) -> bool {
 /// ` 3587547136 |  437933 |  57.02 |  7299.01 |  4.380 |  1.6`: bytes, I/Os, MiB/s, I/O per s, and with `-L` the mean.
 fn side(cells: &str) -> Option<Side> {
     let cells: Vec<Option<f64>> = cells.split('|').map(leading).collect();
-    let cell = |at: usize| cells.get(at).copied().flatten();
-    Some(Side { ios: cell(1)?, mib_per_s: cell(2)?, iops: cell(3)?, mean_ms: cell(4) })
+    Some(Side { ios: cell(&cells, 1)?, mib_per_s: cell(&cells, 2)?, iops: cell(&cells, 3)?, mean_ms: cell(&cells, 4) })
+}
+
+fn cell(cells: &[Option<f64>], at: usize) -> Option<f64> {
+    cells.get(at).copied().flatten()
 }
 
 /// `99th |  1.2 |  N/A |  1.2`.

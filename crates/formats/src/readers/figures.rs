@@ -98,13 +98,8 @@ pub fn json_key(json: &Json) -> Option<Value> {
 /// A document is no JSON.
 pub fn documents(text: &str) -> Result<Vec<Json>, FormatError> {
     let (mut found, mut rest, mut line) = (Vec::new(), text, 0_u64);
-    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-    let next = |rest: &str| {
-        let bare = rest.trim_start();
-        if bare.starts_with('{') { Some(rest.len() - bare.len()) } else { rest.find("\n{").map(|at| at + 1) }
-    };
-    while let Some(begin) = next(rest) {
-        line += lines(&rest[..begin]);
+    while let Some(begin) = next_document(rest) {
+        line += lines_in(&rest[..begin]);
         rest = &rest[begin..];
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Json>();
         match stream.next() {
@@ -115,10 +110,19 @@ pub fn documents(text: &str) -> Result<Vec<Json>, FormatError> {
             None => break,
         }
         let length = stream.byte_offset();
-        line += lines(&rest[..length]);
+        line += lines_in(&rest[..length]);
         rest = &rest[length..];
     }
     Ok(found)
+}
+
+fn next_document(rest: &str) -> Option<usize> {
+    let bare = rest.trim_start();
+    if bare.starts_with('{') { Some(rest.len() - bare.len()) } else { rest.find("\n{").map(|at| at + 1) }
+}
+
+fn lines_in(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// The number at the start, with nothing but a unit behind it.

@@ -79,53 +79,46 @@ fn keys(command: Option<&str>) -> Point {
     put(&mut keys, "warehouses", option(command, "warehouses", None).map(plain));
     put(&mut keys, "threads", option(command, "threads", Some('T')).map(plain));
     put(&mut keys, "scale", option(command, "sf", None).map(plain));
-    let has = |word: &str| command.split_whitespace().any(|other| other == word);
-    put(&mut keys, "wait", has("--wait").then_some(Value::Bool(true)));
+    put(&mut keys, "wait", command.split_whitespace().any(|other| other == "--wait").then_some(Value::Bool(true)));
     keys
 }
 
 fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
-    let of = |figures: &str, name: &str| pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| leading(v));
-    let errors = |name: &str| {
-        let failed = format!("{name}_ERR");
-        run.lines.iter().find(|line| line.name == failed).and_then(|line| of(line.figures, "Count")).unwrap_or(0.0)
-    };
     let mut results = Vec::new();
-    let is_query = |line: &&Line<'_>| line.name.strip_prefix('Q').is_some_and(|n| n.parse::<u32>().is_ok());
     let orders: Vec<&Line<'_>> =
         run.lines.iter().filter(|line| !is_query(line) && !line.name.ends_with("_ERR")).collect();
     let why = "go-tpc printed no counts";
     if !orders.is_empty() {
-        let sum = |name: &str| orders.iter().map(|line| of(line.figures, name)).sum::<Option<f64>>();
-        let failed = orders.iter().map(|line| errors(line.name)).sum();
-        let new_orders = orders.iter().find(|line| line.name == "NEW_ORDER").and_then(|line| of(line.figures, "TPM"));
+        let sum = |name: &str| orders.iter().map(|line| figure(line.figures, name)).sum::<Option<f64>>();
+        let failed = orders.iter().map(|line| errors(run, line.name)).sum();
+        let new_orders =
+            orders.iter().find(|line| line.name == "NEW_ORDER").and_then(|line| figure(line.figures, "TPM"));
         let mut figures = Figures::default();
         figures.failed(Some(failed), sum("Count"), why);
-        let printed = run.total.and_then(|total| of(total, "tpmC")).or(new_orders);
+        let printed = run.total.and_then(|total| figure(total, "tpmC")).or(new_orders);
         figures.rate("nopm", "orders/min", Role::Primary, printed);
         figures.rate(
             "tpm",
             "tx/min",
             Role::Secondary,
-            run.total.and_then(|total| of(total, "tpmTotal")).or(sum("TPM")),
+            run.total.and_then(|total| figure(total, "tpmTotal")).or(sum("TPM")),
         );
         let mut result = ImportedResult::new(system, "tpcc");
         result.keys = keys(run.command);
-        result.elapsed_s = orders.iter().filter_map(|line| of(line.figures, "Takes(s)")).reduce(f64::max);
+        result.elapsed_s = orders.iter().filter_map(|line| figure(line.figures, "Takes(s)")).reduce(f64::max);
         result.measurements = figures.measurements;
         results.push(result);
     }
     for line in orders {
         let mut figures = Figures::default();
-        figures.failed(Some(errors(line.name)), of(line.figures, "Count"), why);
-        figures.rate("throughput", "tx/min", Role::Secondary, of(line.figures, "TPM"));
-        let us = |name: &str| of(line.figures, name).map(|ms| ms * 1e3);
-        figures.response("mean", us("Avg(ms)"));
-        figures.response("max", us("Max(ms)"));
+        figures.failed(Some(errors(run, line.name)), figure(line.figures, "Count"), why);
+        figures.rate("throughput", "tx/min", Role::Secondary, figure(line.figures, "TPM"));
+        figures.response("mean", figure(line.figures, "Avg(ms)").map(|ms| ms * 1e3));
+        figures.response("max", figure(line.figures, "Max(ms)").map(|ms| ms * 1e3));
         for (rank, name) in
             [(50.0, "50th(ms)"), (90.0, "90th(ms)"), (95.0, "95th(ms)"), (99.0, "99th(ms)"), (99.9, "99.9th(ms)")]
         {
-            figures.percentile(rank, us(name));
+            figures.percentile(rank, figure(line.figures, name).map(|ms| ms * 1e3));
         }
         let mut result = ImportedResult::new(system, "tpcc transactions");
         result.keys = keys(run.command);
@@ -135,7 +128,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     }
     for line in run.lines.iter().filter(is_query) {
         // `Q1: 1.23s`, or with figures as the transactions.
-        let ms = of(line.figures, "Avg(ms)").or_else(|| leading(line.figures.strip_suffix('s')?).map(|s| s * 1e3));
+        let ms = figure(line.figures, "Avg(ms)").or_else(|| leading(line.figures.strip_suffix('s')?).map(|s| s * 1e3));
         let mut figures = Figures::default();
         figures.cost("query_time", "ms", Role::Primary, ms);
         let mut result = ImportedResult::new(system, "tpch");
@@ -145,4 +138,17 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         results.push(result);
     }
     results
+}
+
+fn is_query(line: &&Line<'_>) -> bool {
+    line.name.strip_prefix('Q').is_some_and(|n| n.parse::<u32>().is_ok())
+}
+
+fn errors(run: &Run<'_>, name: &str) -> f64 {
+    let failed = format!("{name}_ERR");
+    run.lines.iter().find(|line| line.name == failed).and_then(|line| figure(line.figures, "Count")).unwrap_or(0.0)
+}
+
+fn figure(figures: &str, name: &str) -> Option<f64> {
+    pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| leading(v))
 }

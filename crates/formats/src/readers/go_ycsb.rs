@@ -109,8 +109,8 @@ fn begin(runs: &mut Vec<Run>) -> &mut Run {
 fn add(runs: &mut Vec<Run>, name: String, line: Line) {
     let Some(run) = runs.last_mut() else { return };
     if let Some(known) = run.group.operations.get(&name) {
-        let grows = |heading: &str| line.get(heading) >= known.get(heading);
-        if run.is_finished || !grows("Count") || !grows("Takes(s)") {
+        let grows = ["Count", "Takes(s)"].iter().all(|heading| line.get(*heading) >= known.get(*heading));
+        if run.is_finished || !grows {
             // What comes without a heading is of another run with the same properties, as far as can be said.
             let keys = run.keys.clone();
             runs.push(Run { keys, ..Run::default() });
@@ -127,22 +127,28 @@ fn add(runs: &mut Vec<Run>, name: String, line: Line) {
 fn operations(line: &str) -> Vec<(String, Line)> {
     if line.starts_with("[{") {
         let rows: Vec<Json> = serde_json::from_str(line).unwrap_or_default();
-        let row = |row: &Json| {
-            let fields = row.as_object()?;
-            let name = fields.get("Operation")?.as_str()?.to_owned();
-            let figures = fields.iter().filter_map(|(name, value)| Some((name.clone(), json_number(value)?))).collect();
-            Some((name, figures)).filter(|(_, figures): &(String, Line)| figures.contains_key("Takes(s)"))
-        };
-        return rows.iter().filter_map(row).collect();
+        return rows
+            .iter()
+            .filter_map(|row| {
+                let fields = row.as_object()?;
+                let name = fields.get("Operation")?.as_str()?.to_owned();
+                let figures: Line =
+                    fields.iter().filter_map(|(name, value)| Some((name.clone(), json_number(value)?))).collect();
+                Some((name, figures)).filter(|(_, figures)| figures.contains_key("Takes(s)"))
+            })
+            .collect();
     }
     let starts: Vec<usize> = line.match_indices(TAKES).map(|(at, _)| at).collect();
-    let of = |(number, at): (usize, &usize)| {
-        let name = line[..*at].split_whitespace().next_back()?.to_owned();
-        let end = starts.get(number + 1).copied().unwrap_or(line.len());
-        let figures = pairs(&line[at + " - ".len()..end]);
-        Some((name, figures.filter_map(|(name, value)| Some((name.to_owned(), leading(value)?))).collect()))
-    };
-    starts.iter().enumerate().filter_map(of).collect()
+    starts
+        .iter()
+        .enumerate()
+        .filter_map(|(number, at)| {
+            let name = line[..*at].split_whitespace().next_back()?.to_owned();
+            let end = starts.get(number + 1).copied().unwrap_or(line.len());
+            let figures = pairs(&line[at + " - ".len()..end]);
+            Some((name, figures.filter_map(|(name, value)| Some((name.to_owned(), leading(value)?))).collect()))
+        })
+        .collect()
 }
 
 /// `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
@@ -245,19 +251,20 @@ fn mix(operations: &[(&str, f64)]) -> String {
     let all: f64 = operations.iter().map(|(_, count)| count).sum();
     let mut shares = operations.to_vec();
     shares.sort_by_key(|(name, _)| *name);
-    let share = |(name, count): (&str, f64)| format!("{name} {} %", (20.0 * count / all.max(1.0)).round() * 5.0);
-    shares.into_iter().map(share).collect::<Vec<_>>().join(", ")
+    shares
+        .into_iter()
+        .map(|(name, count)| format!("{name} {} %", (20.0 * count / all.max(1.0)).round() * 5.0))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
     let all = asked(run);
-    let errors = |name: &str| {
-        let failed = run.group.operations.get(&format!("{name}_ERROR"));
-        failed.and_then(|line| line.get("Count")).copied().unwrap_or(0.0)
-    };
     let single: Vec<&(&str, &Line)> = all.iter().filter(|(name, _)| *name != BOTH).collect();
-    let counts: Vec<(&str, f64)> =
-        single.iter().map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + errors(name))).collect();
+    let counts: Vec<(&str, f64)> = single
+        .iter()
+        .map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + errors(run, name)))
+        .collect();
     let mut keys = run.keys.clone();
     keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
     let is_load = single.len() == 1 && single.iter().any(|(name, _)| name.ends_with("INSERT"));
@@ -278,18 +285,24 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
     if let Some(line) = total {
         latencies(&mut whole, line, run.failed());
     }
-    let of_operation = |(name, line): (&str, &Line)| {
-        let mut result = ImportedResult::new(system, "ycsb operations");
-        result.keys = keys.clone();
-        result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
-        let mut figures = Figures::default();
-        figures.failed(Some(errors(name)), line.get("Count").copied(), why);
-        figures.rate("throughput", "operations/s", Role::Secondary, line.get("OPS").copied());
-        result.measurements = figures.measurements;
-        latencies(&mut result, line, errors(name));
-        result
-    };
-    std::iter::once(whole).chain(all.into_iter().map(of_operation)).collect()
+    std::iter::once(whole)
+        .chain(all.into_iter().map(|(name, line)| {
+            let mut result = ImportedResult::new(system, "ycsb operations");
+            result.keys = keys.clone();
+            result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
+            let mut figures = Figures::default();
+            figures.failed(Some(errors(run, name)), line.get("Count").copied(), why);
+            figures.rate("throughput", "operations/s", Role::Secondary, line.get("OPS").copied());
+            result.measurements = figures.measurements;
+            latencies(&mut result, line, errors(run, name));
+            result
+        }))
+        .collect()
+}
+
+fn errors(run: &Run, name: &str) -> f64 {
+    let failed = run.group.operations.get(&format!("{name}_ERROR"));
+    failed.and_then(|line| line.get("Count")).copied().unwrap_or(0.0)
 }
 
 impl Run {
@@ -300,11 +313,10 @@ impl Run {
 }
 
 fn latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
-    let us = |heading: &str| line.get(heading).copied();
     let mut figures = Figures { has_failed: failed > 0.0, ..Figures::default() };
-    figures.response("mean", us("Avg(us)"));
-    figures.response("min", us("Min(us)"));
-    figures.response("max", us("Max(us)"));
+    figures.response("mean", line.get("Avg(us)").copied());
+    figures.response("min", line.get("Min(us)").copied());
+    figures.response("max", line.get("Max(us)").copied());
     for (rank, heading) in [
         (50.0, "50th(us)"),
         (90.0, "90th(us)"),
@@ -313,7 +325,7 @@ fn latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
         (99.9, "99.9th(us)"),
         (99.99, "99.99th(us)"),
     ] {
-        figures.percentile(rank, us(heading));
+        figures.percentile(rank, line.get(heading).copied());
     }
     result.measurements.extend(figures.measurements);
 }

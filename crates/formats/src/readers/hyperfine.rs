@@ -22,7 +22,6 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let documents = documents(input.text)?;
     let lists = documents.iter().filter_map(|json| json.get("results").and_then(Json::as_array));
     let results: Vec<&Json> = lists.flatten().collect();
-    let command = |result: &Json| said(result.get("command").and_then(Json::as_str).unwrap_or("command"));
     let commands: BTreeSet<String> = results.iter().map(|result| command(result)).collect();
     let is_swept = results.iter().any(|result| result.get("parameters").is_some());
     // `hyperfine 'psql a' 'psql b'` holds one against the other.
@@ -41,29 +40,38 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(imported.into())
 }
 
+fn command(result: &Json) -> String {
+    said(result.get("command").and_then(Json::as_str).unwrap_or("command"))
+}
+
 fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult> {
     let mut of_all = ImportedResult::new(system, "hyperfine");
     of_all.keys.extend(command.map(|command| ("command".to_owned(), Value::Text(command.to_owned()))));
     let parameters = json.get("parameters").and_then(Json::as_object).into_iter().flatten();
     of_all.keys.extend(parameters.filter_map(|(name, value)| Some((name.clone(), json_key(value)?))));
-    let list = |name: &str| json.get(name).and_then(Json::as_array);
-    let Some(times) = list("times").filter(|times| !times.is_empty()) else {
+    let Some(times) = json.get("times").and_then(Json::as_array).filter(|times| !times.is_empty()) else {
         let mut figures = Figures::default();
         figures.cost("elapsed", "s", Role::Primary, json.get("mean").and_then(json_number));
         let note = "hyperfine kept no single times: the mean is one result".to_owned();
         return vec![ImportedResult { measurements: figures.measurements, notes: vec![note], ..of_all }];
     };
-    let code = |at: usize| list("exit_codes").and_then(|codes| codes.get(at)).and_then(Json::as_i64);
-    let one = |(at, time): (usize, &Json)| match code(at).filter(|code| *code != 0) {
-        Some(code) => ImportedResult {
-            keys: of_all.keys.clone(),
-            ..ImportedResult::failed(system, "hyperfine", format!("the command ended with exit code {code}"))
-        },
-        None => {
-            let mut figures = Figures::default();
-            figures.cost("elapsed", "s", Role::Primary, json_number(time));
-            ImportedResult { measurements: figures.measurements, ..of_all.clone() }
-        }
-    };
-    times.iter().enumerate().map(one).collect()
+    times
+        .iter()
+        .enumerate()
+        .map(|(at, time)| match exit_code(json, at).filter(|code| *code != 0) {
+            Some(code) => ImportedResult {
+                keys: of_all.keys.clone(),
+                ..ImportedResult::failed(system, "hyperfine", format!("the command ended with exit code {code}"))
+            },
+            None => {
+                let mut figures = Figures::default();
+                figures.cost("elapsed", "s", Role::Primary, json_number(time));
+                ImportedResult { measurements: figures.measurements, ..of_all.clone() }
+            }
+        })
+        .collect()
+}
+
+fn exit_code(json: &Json, at: usize) -> Option<i64> {
+    json.get("exit_codes").and_then(Json::as_array).and_then(|codes| codes.get(at)).and_then(Json::as_i64)
 }

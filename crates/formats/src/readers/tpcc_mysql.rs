@@ -99,18 +99,19 @@ fn nopm(line: &str) -> Option<f64> {
 fn counts(line: &str) -> Option<(usize, Counts)> {
     let (place, rest) = line.strip_prefix('[')?.split_once(']')?;
     let place: usize = place.parse().ok().filter(|place| *place < TRANSACTIONS.len())?;
-    let of = |name: &str| {
-        let at = rest.find(name)? + name.len();
-        leading(&rest[at..])
-    };
     let counts = Counts {
-        in_time: of("sc:")?,
-        late: of("lt:")?,
-        retries: of("rt:")?,
-        failed: of("fl:")?,
-        mean_ms: of("avg_rt:"),
+        in_time: figure_behind(rest, "sc:")?,
+        late: figure_behind(rest, "lt:")?,
+        retries: figure_behind(rest, "rt:")?,
+        failed: figure_behind(rest, "fl:")?,
+        mean_ms: figure_behind(rest, "avg_rt:"),
     };
     Some((place, counts))
+}
+
+fn figure_behind(rest: &str, name: &str) -> Option<f64> {
+    let at = rest.find(name)? + name.len();
+    leading(&rest[at..])
 }
 
 fn results(run: Run, system: &str) -> Vec<ImportedResult> {
@@ -119,9 +120,10 @@ fn results(run: Run, system: &str) -> Vec<ImportedResult> {
         return results;
     }
     let why = "tpcc-mysql printed no counts";
-    let all = || run.transactions.iter().flatten();
-    let (failed, ended): (f64, f64) =
-        (all().map(|one| one.failed).sum(), all().map(|one| one.in_time + one.late).sum());
+    let (failed, ended): (f64, f64) = (
+        run.transactions.iter().flatten().map(|one| one.failed).sum(),
+        run.transactions.iter().flatten().map(|one| one.in_time + one.late).sum(),
+    );
     let mut figures = Figures::default();
     figures.failed(Some(failed), Some(ended), why);
     figures.rate("nopm", "orders/min", Role::Primary, run.nopm);

@@ -87,7 +87,6 @@ fn figure(line: &str) -> Option<(&str, &str, f64)> {
 
 fn keys(run: &Run<'_>) -> Point {
     let mut keys = Point::new();
-    let has = |word: &str| run.command.is_some_and(|command| command.split_whitespace().any(|other| other == word));
     if let Some(command) = run.command {
         let workload = option(command, "workload", Some('P'));
         let file = workload.and_then(|path| path.rsplit(['/', '\\']).next());
@@ -102,7 +101,8 @@ fn keys(run: &Run<'_>) -> Point {
             put(&mut keys, name, property(command, name).map(plain));
         }
     }
-    let is_load = has("-load") || (run.sections.contains_key("INSERT") && operations(run).len() == 1);
+    let is_load = run.command.is_some_and(|command| command.split_whitespace().any(|other| other == "-load"))
+        || (run.sections.contains_key("INSERT") && operations(run).len() == 1);
     keys.insert("phase".to_owned(), Value::Text(if is_load { "load" } else { "run" }.to_owned()));
     keys.insert("operations".to_owned(), Value::Text(mix(run)));
     keys
@@ -121,8 +121,8 @@ fn property<'a>(command: &'a str, name: &str) -> Option<&'a str> {
 
 /// Sections of operations, with how many there were.
 fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, f64)> {
-    let is_operation = |name: &str| !["OVERALL", "CLEANUP"].contains(&name) && !name.ends_with("-FAILED");
-    let counts = run.sections.iter().filter(|(name, _)| is_operation(name));
+    let counts =
+        run.sections.iter().filter(|(name, _)| !["OVERALL", "CLEANUP"].contains(name) && !name.ends_with("-FAILED"));
     counts.filter_map(|(name, of)| Some((*name, *of.get("Operations")?))).collect()
 }
 
@@ -134,23 +134,19 @@ fn mix(run: &Run<'_>) -> String {
     let mut shares = operations(run);
     let all: f64 = shares.iter().map(|(_, count)| count).sum();
     shares.sort_by_key(|(name, _)| *name);
-    let share = |count: f64| (20.0 * count / all.max(1.0)).round() * 5.0;
-    let shares: Vec<String> = shares.into_iter().map(|(name, count)| format!("{name} {} %", share(count))).collect();
+    let shares: Vec<String> = shares
+        .into_iter()
+        .map(|(name, count)| format!("{name} {} %", (20.0 * count / all.max(1.0)).round() * 5.0))
+        .collect();
     shares.join(", ")
 }
 
 fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };
-    let failed_of = |name: &str, of: &BTreeMap<&str, f64>| {
-        let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && !SUCCESSES.contains(name));
-        let failed: f64 = by_return.map(|(_, count)| count).sum();
-        let section = run.sections.get(format!("{name}-FAILED").as_str()).and_then(|of| of.get("Operations"));
-        failed.max(section.copied().unwrap_or(0.0))
-    };
     let of_operations: Vec<_> =
         operations(run).into_iter().filter_map(|(name, _)| Some((name, run.sections.get(name)?))).collect();
-    let failed: f64 = of_operations.iter().map(|(name, of)| failed_of(name, of)).sum();
+    let failed: f64 = of_operations.iter().map(|(name, of)| failed_of(run, name, of)).sum();
     let ended: f64 = of_operations.iter().filter_map(|(_, of)| of.get("Operations")).sum();
     let why = "YCSB printed no operations";
     let mut figures = Figures::default();
@@ -162,19 +158,14 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     whole.measurements = figures.measurements;
     results.push(whole);
     for (name, of) in of_operations {
-        let us = |id: &str| {
-            of.get(format!("{id}(us)").as_str())
-                .copied()
-                .or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
-        };
         let mut figures = Figures::default();
-        let (failed, ended) = (failed_of(name, of), of.get("Operations").copied().unwrap_or(0.0));
+        let (failed, ended) = (failed_of(run, name, of), of.get("Operations").copied().unwrap_or(0.0));
         figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
         // Of no operation the shortest is printed as the largest number there is.
         if ended > 0.0 {
-            figures.response("mean", us("AverageLatency"));
-            figures.response("min", us("MinLatency"));
-            figures.response("max", us("MaxLatency"));
+            figures.response("mean", micros(of, "AverageLatency"));
+            figures.response("min", micros(of, "MinLatency"));
+            figures.response("max", micros(of, "MaxLatency"));
         }
         for (rank, id) in [
             (50.0, "50thPercentileLatency"),
@@ -182,7 +173,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
             (99.0, "99thPercentileLatency"),
             (99.9, "99.9PercentileLatency"),
         ] {
-            figures.percentile(rank, us(id));
+            figures.percentile(rank, micros(of, id));
         }
         let mut result = ImportedResult::new(system, "ycsb operations");
         result.keys = keys(run);
@@ -191,4 +182,15 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         results.push(result);
     }
     results
+}
+
+fn micros(of: &BTreeMap<&str, f64>, id: &str) -> Option<f64> {
+    of.get(format!("{id}(us)").as_str()).copied().or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
+}
+
+fn failed_of(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> f64 {
+    let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && !SUCCESSES.contains(name));
+    let failed: f64 = by_return.map(|(_, count)| count).sum();
+    let section = run.sections.get(format!("{name}-FAILED").as_str()).and_then(|of| of.get("Operations"));
+    failed.max(section.copied().unwrap_or(0.0))
 }

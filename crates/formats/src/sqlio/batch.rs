@@ -7,7 +7,7 @@ use super::{Command, parse_command};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     pub runs: Vec<BatchRun>,
-    /// With any of them the script is not its author's experiment.
+    /// What could not be carried out. A script with any problem is not its author's experiment.
     pub problems: Vec<Problem>,
 }
 
@@ -33,7 +33,7 @@ pub struct Redirect {
 /// What becomes of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectMode {
-    /// `>`: it is written anew.
+    /// `>`: it is written from the start.
     Replace,
     /// `>>`: the output is added.
     Append,

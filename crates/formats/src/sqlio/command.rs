@@ -15,7 +15,7 @@ pub struct Command {
     pub block_kb: u32,
     /// I/Os of a run; ignored by random and sequential patterns.
     pub ios_per_run: u32,
-    /// In flight per thread and file; `None` waits for each I/O.
+    /// The I/Os in flight per thread and file; `None` waits for each I/O.
     pub outstanding: Option<u32>,
     /// `None` means [`Buffering::None`] without a printed line.
     pub buffering: Option<Buffering>,
@@ -127,7 +127,7 @@ pub struct Pool {
     pub threads: u32,
     /// 0 for any processor.
     pub mask: u64,
-    /// In MiB; `None` for the current size.
+    /// The size in MiB; `None` for the current size.
     pub size_mb: Option<u64>,
 }
 

@@ -3,7 +3,7 @@
 use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::{Pattern, Report, SqlioOutput, SqlioRun};
-use crate::imported::UNTOLD;
+use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::{Imported, ImportedResult};
 
@@ -14,7 +14,7 @@ const NO_FIGURES: &str = "it printed no figures: SQLIO was stopped, or could not
 /// SQLIO's own remark.
 const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
 
-/// As in published tables: `random_R_8KB`. `None` when a part is missing.
+/// The name that published tables use: `random_R_8KB`. `None` when a part is missing.
 pub fn group_name(report: &Report) -> Option<String> {
     Some(format!("{}_{}_{}KB", report.pattern?, report.op?.letter(), report.block_kb?))
 }
@@ -71,11 +71,11 @@ fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());
     let is_whole = report.ios_per_s.is_some() && report.op.is_some();
     // The sizes are the last that SQLIO prints of what it is about to do.
-    let is_told = is_whole || (group_name(report).is_some() && !report.sizes.is_empty());
-    let mut result = match (is_whole, is_told) {
+    let is_complete = is_whole || (group_name(report).is_some() && !report.sizes.is_empty());
+    let mut result = match (is_whole, is_complete) {
         (true, _) => ImportedResult::new(system, &group),
         (false, true) => ImportedResult::failed(system, &group, NO_FIGURES.to_owned()),
-        (false, false) => ImportedResult::failed(system, UNTOLD, NO_FIGURES.to_owned()),
+        (false, false) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_FIGURES.to_owned()),
     };
     let mut key = |name: &str, value: Value| result.keys.insert(name.to_owned(), value);
     if let Some(op) = report.op {
@@ -92,7 +92,7 @@ fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     number("block_kb", report.block_kb.map(u64::from));
     number("threads", report.threads.map(u64::from));
     // Without -o one I/O is outstanding.
-    number("depth", report.outstanding.map(u64::from).or(is_told.then_some(1)));
+    number("depth", report.outstanding.map(u64::from).or(is_complete.then_some(1)));
     number("span_mb", Some(report.sizes.iter().map(|size| size.mb).fold(0, u64::saturating_add)).filter(|mb| *mb > 0));
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
@@ -114,10 +114,6 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     let random = !matches!(report.pattern, Some(Pattern::Sequential));
     // Published tables judge random I/O by I/Os a second, sequential by MB a second.
     let (iops, mbs) = if random { (Role::Primary, Role::Secondary) } else { (Role::Secondary, Role::Primary) };
-    let reading = |value: Option<f64>, why: &str| match value {
-        Some(value) => Reading::Value(value),
-        None => Reading::unavailable(why),
-    };
     let mut all = vec![
         Measurement::new(
             "iops",
@@ -145,4 +141,11 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     let why = "SQLIO does not tell how much failed".to_owned();
     all.push(Measurement::failed_share(Reading::unavailable(why)));
     all
+}
+
+fn reading(value: Option<f64>, why: &str) -> Reading {
+    match value {
+        Some(value) => Reading::Value(value),
+        None => Reading::unavailable(why),
+    }
 }

@@ -61,7 +61,7 @@ pub enum Pattern {
     Random,
     /// `-fsequential`: the block after the last one of that file; the first follows the last.
     Sequential,
-    /// `-fN`: so many blocks further, in runs.
+    /// `-fN`: N blocks further, in runs.
     Stride(u32),
 }
 
@@ -120,13 +120,16 @@ impl Hundredths {
 
     pub fn parse(text: &str) -> Option<Hundredths> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || fraction.len() > 2 {
+        if !are_digits(whole) || !are_digits(fraction) || fraction.len() > 2 {
             return None;
         }
         let fraction: u64 = format!("{fraction:0<2}").parse().ok()?;
         Some(Hundredths(whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(fraction)?))
     }
+}
+
+fn are_digits(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl fmt::Display for Hundredths {

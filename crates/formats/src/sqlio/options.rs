@@ -20,7 +20,7 @@ struct Given {
 /// Reads the words behind `sqlio`.
 ///
 /// # Errors
-/// With the option that is wrong, unknown or out of scope, and a hint where one can be given.
+/// The error names the option that is wrong, unknown or out of scope, and has a hint where one can be given.
 pub fn parse_command<S: AsRef<str>>(words: &[S]) -> Result<Command, FormatError> {
     let mut command = Command::default();
     let mut given = Given::default();
@@ -157,8 +157,10 @@ fn wrong(letter: char, value: &str) -> FormatError {
 }
 
 fn number(letter: char, value: &str) -> Result<u64, FormatError> {
-    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
-    value.parse().ok().filter(|_| digits).ok_or_else(|| wrong(letter, value))
+    if !value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong(letter, value));
+    }
+    value.parse().map_err(|_| wrong(letter, value))
 }
 
 fn whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {

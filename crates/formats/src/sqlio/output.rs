@@ -11,7 +11,7 @@ use super::{BUCKETS, Buffering, Hundredths, Op, Pattern, Timing};
 #[cfg(test)]
 const VERSION: &str = "1.5.SG";
 
-/// What a run lacks is `None` and prints no line.
+/// What a run does not have is `None` and prints no line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// `1.5.SG`.
@@ -36,7 +36,7 @@ pub struct Report {
     pub sizes: Vec<SizeLine>,
     pub ios_per_s: Option<Hundredths>,
     pub mbs_per_s: Option<Hundredths>,
-    /// Of the calls that started I/Os.
+    /// The time of the calls that started I/Os.
     pub initiation: Option<InitiationUs>,
     pub latency: Option<LatencyMs>,
     /// Percent per whole millisecond, the last for 24 ms and more.
@@ -74,7 +74,7 @@ pub struct LatencyMs {
     pub max: u64,
 }
 
-/// Of the calls that started I/Os.
+/// The time of the calls that started I/Os, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InitiationUs {
     pub min: u64,
@@ -139,7 +139,7 @@ impl LatencyCounts {
 }
 
 impl Report {
-    /// By SQLIO's rules: I/Os a second rounded, MiB a second truncated, latencies floored.
+    /// Sets the figures by SQLIO's rules: I/Os a second rounded, MiB a second truncated, latencies floored.
     pub fn set_figures(&mut self, measured: &SqlioMeasured) {
         let elapsed_ns = u128::from(measured.elapsed_ns.max(1));
         // Doubled hundredths, for rounding.
@@ -153,7 +153,7 @@ impl Report {
         self.histogram = measured.latency.as_ref().map(LatencyCounts::histogram);
     }
 
-    /// With LF; SQLIO on Windows writes CR LF.
+    /// Writes the output with LF; SQLIO on Windows writes CR LF.
     pub fn render(&self, wording: Wording) -> String {
         let mut text = String::new();
         let _ = self.head(wording, &mut text);
@@ -258,7 +258,7 @@ impl Report {
 /// How a single thread is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
-    /// As SQLIO does: `1 thread`.
+    /// The singular is written as SQLIO does: `1 thread`.
     AsSqlio,
     /// Always in the plural: SQLIO Analyzer fails on `1 thread`.
     ForAnalyzer,

@@ -14,7 +14,7 @@ pub struct ParamLine {
     pub threads: u32,
     /// 0 for any processor.
     pub mask: u64,
-    /// In MiB; `None` for the current size.
+    /// The size in MiB; `None` for the current size.
     pub size_mb: Option<u64>,
 }
 
@@ -27,20 +27,21 @@ impl fmt::Display for ParamLine {
 
 /// A mask, decimal or hexadecimal behind `0x`.
 pub(super) fn mask(text: &str) -> Option<u64> {
-    let digits = |part: &str, radix| {
-        let all = part.chars().all(|c| c.is_digit(radix));
-        u64::from_str_radix(part, radix).ok().filter(|_| all)
-    };
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(hex) => digits(hex, 16),
-        None => digits(text, 10),
+        Some(hex) => whole_number(hex, 16),
+        None => whole_number(text, 10),
     }
+}
+
+fn whole_number(part: &str, radix: u32) -> Option<u64> {
+    let is_number = part.chars().all(|c| c.is_digit(radix));
+    if is_number { u64::from_str_radix(part, radix).ok() } else { None }
 }
 
 /// Reads a parameter file. Lines that begin with `#` and empty ones are left out.
 ///
 /// # Errors
-/// With the line and column of the first word that is wrong, or when no line is left.
+/// The error has the line and column of the first word that is wrong, or says that no line is left.
 pub fn parse_params(text: &str) -> Result<Vec<ParamLine>, FormatError> {
     let mut lines = Vec::new();
     for (number, line) in numbered(text.trim_start_matches('\u{feff}')) {
@@ -76,34 +77,30 @@ fn words(line: &str) -> Vec<Word<'_>> {
 
 fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
     let words = words(text);
-    let wrong = |word: &Word<'_>, what: &str| {
-        FormatError::at_column(line, word.column, format!("{}: {what}", shortened(word.text)))
-    };
     let Some((file, rest)) = words.split_first() else {
         return Err(FormatError::at(line, "it is empty"));
     };
     if file.text.chars().count() > MAX_NAME {
-        return Err(wrong(file, "the name is longer than 256 characters"));
+        return Err(wrong_word(line, file, "the name is longer than 256 characters"));
     }
     let Some((threads, rest)) = rest.split_first() else {
         let error = FormatError::at_column(line, text.chars().count() + 1, "the number of threads is missing");
         return Err(error.with_hint("a line is: file, threads, mask, size in MB, as in `d:\\testfile.dat 4 0x0 5000`"));
     };
-    let number = |word: &Word<'_>| word.text.parse::<u64>().ok().filter(|_| word.text.starts_with(char::is_numeric));
     let count = number(threads).ok_or_else(|| {
         let hint = "names cannot have blanks, and quotes do not help";
-        wrong(threads, "this is no number of threads").with_hint(hint)
+        wrong_word(line, threads, "this is no number of threads").with_hint(hint)
     })?;
     let count = u32::try_from(count).ok().filter(|n| (1..=MAX_THREADS).contains(n));
     let mut parsed = ParamLine {
         file: file.text.to_owned(),
-        threads: count.ok_or_else(|| wrong(threads, "a line has 1 to 256 threads"))?,
+        threads: count.ok_or_else(|| wrong_word(line, threads, "a line has 1 to 256 threads"))?,
         mask: 0,
         size_mb: None,
     };
     if let Some(word) = rest.first() {
         parsed.mask = mask(word.text).ok_or_else(|| {
-            let error = wrong(word, "this is no mask of processors");
+            let error = wrong_word(line, word, "this is no mask of processors");
             if word.text.contains('×') {
                 error.with_hint("the sign × came out of a web page: write 0x0 with the letter x")
             } else {
@@ -113,12 +110,22 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
     }
     if let Some(word) = rest.get(1) {
         let size = number(word).filter(|size| *size > 0);
-        parsed.size_mb = Some(size.ok_or_else(|| wrong(word, "this is no size in MB"))?);
+        parsed.size_mb = Some(size.ok_or_else(|| wrong_word(line, word, "this is no size in MB"))?);
     }
     match rest.get(2) {
-        Some(word) => Err(wrong(word, "a line has four words at most").with_hint("names cannot have blanks")),
+        Some(word) => {
+            Err(wrong_word(line, word, "a line has four words at most").with_hint("names cannot have blanks"))
+        }
         None => Ok(parsed),
     }
+}
+
+fn wrong_word(line: u64, word: &Word<'_>, what: &str) -> FormatError {
+    FormatError::at_column(line, word.column, format!("{}: {what}", shortened(word.text)))
+}
+
+fn number(word: &Word<'_>) -> Option<u64> {
+    if word.text.starts_with(char::is_numeric) { word.text.parse().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -131,11 +138,18 @@ mod tests {
     fn the_articles_files_are_read() {
         let text = "# many threads\r\n\r\nD:\\testfile.dat 24 0x0 5000\r\n  e:\\b.dat\t1\n#x\nf 2 255\n";
         let lines = parse_params(text).unwrap();
-        let line = |file: &str, threads, mask, size_mb| ParamLine { file: file.to_owned(), threads, mask, size_mb };
         assert_eq!(
             lines,
-            [line("D:\\testfile.dat", 24, 0, Some(5000)), line("e:\\b.dat", 1, 0, None), line("f", 2, 255, None)]
+            [
+                param_line("D:\\testfile.dat", 24, 0, Some(5000)),
+                param_line("e:\\b.dat", 1, 0, None),
+                param_line("f", 2, 255, None)
+            ]
         );
+    }
+
+    fn param_line(file: &str, threads: u32, mask: u64, size_mb: Option<u64>) -> ParamLine {
+        ParamLine { file: file.to_owned(), threads, mask, size_mb }
     }
 
     #[test]

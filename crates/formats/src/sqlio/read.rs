@@ -78,7 +78,7 @@ const UTILISATION: &[&str] = &[
     "interrupts/sec:",
 ];
 
-/// In any encoding of [`decode`]. Unrecognised lines are listed, never an error.
+/// Reads output in any encoding of [`decode`]. Unrecognised lines are listed, never an error.
 pub fn read(bytes: &[u8]) -> SqlioOutput {
     let mut reader = Reader::default();
     for (number, raw) in numbered(&decode(bytes)) {
@@ -173,8 +173,8 @@ impl Reader {
             return false;
         }
         // A version line begins a run; so does a second line of what is done.
-        let begun = self.run.as_ref().is_some_and(|run| run.report.op.is_some() || run.ending == Ending::Whole);
-        if version.is_some() || begun || self.run.is_none() {
+        let has_result = self.run.as_ref().is_some_and(|run| run.report.op.is_some() || run.ending == Ending::Whole);
+        if version.is_some() || has_result || self.run.is_none() {
             self.end();
             let (label, command) = (self.label.clone(), self.command.take());
             self.run = Some(SqlioRun { line: number, label, command, ..SqlioRun::default() });
@@ -390,18 +390,22 @@ fn is_path(text: &str) -> bool {
     characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
 }
 
-/// With any other command.
+/// Tells whether a line is a prompt with a command that says nothing of a measurement.
 fn is_prompt(line: &str) -> bool {
-    let uninteresting = |rest: &str| {
-        let rest = rest.trim().to_lowercase();
-        rest.is_empty() || ["timeout", "echo", "rem", "cd", "sleep", "ping"].iter().any(|word| rest.starts_with(word))
-    };
-    line.split_once('>').is_some_and(|(path, rest)| is_path(path) && uninteresting(rest))
+    line.split_once('>').is_some_and(|(path, rest)| is_path(path) && is_uninteresting(rest))
+}
+
+fn is_uninteresting(rest: &str) -> bool {
+    let rest = rest.trim().to_lowercase();
+    rest.is_empty() || ["timeout", "echo", "rem", "cd", "sleep", "ping"].iter().any(|word| rest.starts_with(word))
 }
 
 /// The text in `****** Read Tests *****`; empty for signs alone.
 fn decorated(line: &str) -> Option<&str> {
-    let is_sign = |c: char| matches!(c, '*' | '=' | '-' | '#' | '_' | '~' | '+');
     let signs = line.chars().take_while(|c| is_sign(*c)).count();
     (signs >= 3).then(|| line.trim_matches(is_sign).trim())
+}
+
+fn is_sign(c: char) -> bool {
+    matches!(c, '*' | '=' | '-' | '#' | '_' | '~' | '+')
 }

@@ -76,7 +76,6 @@ fn read(kind: Kind, value: &str) -> Option<Value> {
 
 /// `128 files, 16MiB each`, `2GiB total file size`, `Block size 16KiB`.
 fn files(line: &str) -> Option<Point> {
-    let key = |name: &str, value: Value| (name.to_owned(), value);
     if let Some((count, each)) = line.strip_suffix(" each").and_then(|line| line.split_once(" files, ")) {
         let count = count.parse().ok().map(Value::Int)?;
         return Some(Point::from([key("files", count), key("file_size", size::value(each))]));
@@ -86,6 +85,10 @@ fn files(line: &str) -> Option<Point> {
     }
     let block = line.strip_prefix("Block size ")?;
     Some(Point::from([key("block_size", size::value(block))]))
+}
+
+fn key(name: &str, value: Value) -> (String, Value) {
+    (name.to_owned(), value)
 }
 
 fn sentence(line: &str) -> Option<(String, Value)> {

@@ -11,8 +11,8 @@ use super::{
     RUN, Row, SYSTEM, Table, VALUE, is_measured, parse,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
-use crate::exported::is_told;
-use crate::imported::{UNTOLD, direction_of};
+use crate::exported::is_remark;
+use crate::imported::{UNKNOWN_BENCHMARK, direction_of};
 use crate::reader::{Names, Reader, Reads};
 use crate::text::shortened;
 use crate::{ExportedRules, FormatError, Imported, ImportedResult};
@@ -76,21 +76,20 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     for row in &measured {
         results.measure(row, &dimensions)?;
     }
-    let of_kind = |kind: &'static str| table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind));
-    for row in of_kind(MARK) {
+    for row in of_kind(table, MARK) {
         results.mark(row)?;
     }
     let rules = ExportedRules::read(&table.remarks);
     let names_benchmarks = measured.iter().any(|row| row.benchmark.is_some());
-    for row in of_kind(RUN) {
+    for row in of_kind(table, RUN) {
         results.end(row, rules.is_some(), names_benchmarks)?;
     }
-    for row in of_kind(RUN) {
+    for row in of_kind(table, RUN) {
         results.run(row, rules.is_some())?;
     }
-    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_told(remark)).cloned().collect();
+    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_remark(remark)).cloned().collect();
     notes.extend(results.converted.iter().map(|((metric, from), to)| format!("{metric}: {from} were made {to}")));
-    let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
+    let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(table, kind).count());
     let others = table.rows.len() - measured.len() - understood.sum::<usize>();
     if others > 0 {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
@@ -100,9 +99,13 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         Some(_) => Vec::new(),
         None => left_open(table, &results.undirected),
     };
-    let facts = facts(of_kind(FACTOR), of_kind(CIRCUMSTANCE));
+    let facts = facts(of_kind(table, FACTOR), of_kind(table, CIRCUMSTANCE));
     let source = source.to_owned();
     Ok(Imported { tool: READER.name, version: None, source, results: results.found, unknown, notes, rules, facts })
+}
+
+fn of_kind<'t>(table: &'t Table, kind: &'static str) -> impl Iterator<Item = &'t Row> {
+    table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind))
 }
 
 /// Refuses what was meant as another kind, since rows of unknown kinds count for nothing.
@@ -112,14 +115,17 @@ fn check_kind(row: &Row) -> Result<(), FormatError> {
     if kind.is_empty() || known.contains(&kind.as_str()) {
         return Ok(());
     }
-    let wrong = || FormatError::at(row.line, format!("{}: no such kind of row", shortened(&row.kind)));
     if STATES.contains(&kind.as_str()) || model::nearest(&kind, ["failed", "aborted", REPEATED]).is_some() {
-        return Err(wrong().with_hint(HOW_TO_FAIL));
+        return Err(unknown_kind(row).with_hint(HOW_TO_FAIL));
     }
     match model::nearest(&kind, known) {
-        Some(meant) => Err(wrong().with_hint(format!("is it `{meant}`?"))),
+        Some(meant) => Err(unknown_kind(row).with_hint(format!("is it `{meant}`?"))),
         None => Ok(()),
     }
+}
+
+fn unknown_kind(row: &Row) -> FormatError {
+    FormatError::at(row.line, format!("{}: no such kind of row", shortened(&row.kind)))
 }
 
 /// What the rows tell of each metric's unit and better way.
@@ -131,7 +137,8 @@ fn dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatErr
         let has_value = matches!(row.value, Reading::Value(_));
         let unit = (has_value || !row.unit.trim().is_empty()).then_some(row.unit.as_str());
         // What is not available has a unit that the others have, or none that matters.
-        let unit = unit.filter(|_| has_value || dimensions.unit(benchmark, &row.metric).is_none());
+        let is_needed = has_value || dimensions.unit(benchmark, &row.metric).is_none();
+        let unit = if is_needed { unit } else { None };
         dimensions.learn((benchmark, &row.metric), unit, row.direction, row.line).map_err(|clash| {
             let Clash { here, there, place } = clash;
             let what = format!("{} is {here} here, and {there} in line {place}", shortened(&row.metric));
@@ -146,22 +153,23 @@ fn check_share(row: &Row) -> Result<(), FormatError> {
     if row.metric != FAILED_SHARE {
         return Ok(());
     }
-    let wrong = |what: String| {
-        let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
-        Err(FormatError::at(row.line, what).with_hint(hint))
-    };
     if row.direction.is_some_and(|direction| direction != Direction::Lower) {
-        return wrong(format!("{FAILED_SHARE} is better when lower"));
+        return wrong_share(row, format!("{FAILED_SHARE} is better when lower"));
     }
     match row.value {
         Reading::Value(_) if row.unit.trim() != "%" => {
-            wrong(format!("{FAILED_SHARE} is in `%`, and not in `{}`", shortened(row.unit.trim())))
+            wrong_share(row, format!("{FAILED_SHARE} is in `%`, and not in `{}`", shortened(row.unit.trim())))
         }
         Reading::Value(value) if !(0.0..=100.0).contains(&value) => {
-            wrong(format!("{FAILED_SHARE} is {value} %, which is no share"))
+            wrong_share(row, format!("{FAILED_SHARE} is {value} %, which is no share"))
         }
         _ => Ok(()),
     }
+}
+
+fn wrong_share<T>(row: &Row, what: String) -> Result<T, FormatError> {
+    let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
+    Err(FormatError::at(row.line, what).with_hint(hint))
 }
 
 #[derive(Default)]
@@ -214,11 +222,11 @@ impl Results {
         Ok(())
     }
 
-    /// In the unit and with the better way that the table tells of the metric.
+    /// Makes a measurement in the unit and with the better way that the table gives the metric.
     fn measurement(&mut self, row: &Row, benchmark: &str, dimensions: &Dimensions<'_, u64>) -> Measurement {
         let unit = dimensions.unit(benchmark, &row.metric).unwrap_or(&row.unit);
-        let told = dimensions.direction(benchmark, &row.metric);
-        let direction = told.or_else(|| direction_of(&row.metric, unit)).unwrap_or_else(|| {
+        let known = dimensions.direction(benchmark, &row.metric);
+        let direction = known.or_else(|| direction_of(&row.metric, unit)).unwrap_or_else(|| {
             self.undirected.insert(row.metric.clone());
             Direction::Neither
         });
@@ -234,7 +242,7 @@ impl Results {
         Measurement::new(&row.metric, unit, direction, row.role.unwrap_or(Role::Primary), reading)
     }
 
-    /// Of a row that is no measurement.
+    /// The result that a row belongs to which is no measurement.
     fn result_of(&mut self, row: &Row) -> Result<&mut ImportedResult, FormatError> {
         let at = self.index.get(&place(row, row.repetition.unwrap_or(1)));
         at.and_then(|at| self.found.get_mut(*at)).ok_or_else(|| {
@@ -265,7 +273,7 @@ impl Results {
                 .with_hint(format!("an attempt that was repeated is a row of kind `{RUN}` with metric `{REPEATED}`")));
         }
         let is_untold = names_benchmarks && row.benchmark.is_none();
-        let mut result = ImportedResult::new(&row.system, if is_untold { UNTOLD } else { &place.1 });
+        let mut result = ImportedResult::new(&row.system, if is_untold { UNKNOWN_BENCHMARK } else { &place.1 });
         result.keys = row.point.clone();
         result.repetition = row.repetition;
         result.experiment.clone_from(&row.experiment);
@@ -277,7 +285,7 @@ impl Results {
         Ok(())
     }
 
-    /// Takes what else is told of a run.
+    /// Takes what else the table says of a run.
     fn run(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
         match (row.metric.as_str(), &row.value) {
             (ELAPSED, Reading::Value(elapsed_s)) => self.result_of(row)?.elapsed_s = Some(*elapsed_s),
@@ -351,11 +359,14 @@ fn facts<'a>(
 
 /// Unknowns of a foreign table.
 fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
-    let column = |name: &&str| match *name {
-        REPETITION => "which rows belong to one repetition".to_owned(),
-        _ => "the units".to_owned(),
-    };
-    let mut open: Vec<String> = table.missing.iter().map(column).collect();
+    let mut open: Vec<String> = table
+        .missing
+        .iter()
+        .map(|name| match *name {
+            REPETITION => "which rows belong to one repetition".to_owned(),
+            _ => "the units".to_owned(),
+        })
+        .collect();
     open.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
     open.push("the order of the measurements".to_owned());
     open

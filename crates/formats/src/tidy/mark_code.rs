@@ -42,7 +42,6 @@ mod tests {
 
     #[test]
     fn a_code_comes_back() {
-        let note = || Mark::new(MarkKind::Note, "x");
         let on_host = Mark { host: Some("b: c".to_owned()), ..note() };
         let level = Mark::warm_up_too_short("the rate", 7, 60);
         for mark in [note(), on_host, level, note().with_data(MarkData::LostToOthers)] {
@@ -50,5 +49,9 @@ mod tests {
             assert_eq!(add_to(bare, &code(&mark)), mark);
         }
         assert_eq!(add_to(note(), "after=7 of 60"), note());
+    }
+
+    fn note() -> Mark {
+        Mark::new(MarkKind::Note, "x")
     }
 }

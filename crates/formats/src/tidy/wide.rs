@@ -12,8 +12,7 @@ pub const READER: Reader = Reader {
     name: "wide",
     about: "CSV with a column for each metric or each system, named by `--map`",
     recognises: |text| {
-        let is_other = |reader: &&Reader| reader.name != "wide" && (reader.recognises)(text);
-        is_table(text) && !READERS.iter().copied().any(|reader| is_other(&reader))
+        is_table(text) && !READERS.iter().copied().any(|reader| reader.name != "wide" && (reader.recognises)(text))
     },
     names: Names::File,
     reads: Reads::Text(read),
@@ -48,11 +47,7 @@ impl Mapping {
     /// # Errors
     /// It is none of them.
     pub fn read(text: &str) -> Result<Mapping, FormatError> {
-        let wrong = || {
-            let error = FormatError::whole(format!("--map {}: this names no column and its meaning", shortened(text)));
-            error.with_hint("write --map 'COLUMN=METRIC:UNIT:DIRECTION', with `higher`, `lower` or `neither`; or COLUMN=key, =system, =benchmark, =ignore")
-        };
-        let (column, meaning) = text.rsplit_once('=').ok_or_else(wrong)?;
+        let (column, meaning) = text.rsplit_once('=').ok_or_else(|| wrong_mapping(text))?;
         let meaning = match meaning.trim() {
             "system" => Meaning::System,
             "benchmark" => Meaning::Benchmark,
@@ -67,13 +62,13 @@ impl Mapping {
                 let (Some(metric), Some(unit), Some(direction), None) =
                     (parts.next(), parts.next(), parts.next(), parts.next())
                 else {
-                    return Err(wrong());
+                    return Err(wrong_mapping(text));
                 };
                 let direction = match direction {
                     "higher" => Direction::Higher,
                     "lower" => Direction::Lower,
                     "neither" => Direction::Neither,
-                    _ => return Err(wrong()),
+                    _ => return Err(wrong_mapping(text)),
                 };
                 Meaning::Metric { system, metric: metric.to_owned(), unit: unit.to_owned(), direction }
             }
@@ -101,6 +96,11 @@ impl Mapping {
     }
 }
 
+fn wrong_mapping(text: &str) -> FormatError {
+    let error = FormatError::whole(format!("--map {}: this names no column and its meaning", shortened(text)));
+    error.with_hint("write --map 'COLUMN=METRIC:UNIT:DIRECTION', with `higher`, `lower` or `neither`; or COLUMN=key, =system, =benchmark, =ignore")
+}
+
 struct Wide {
     heading: Vec<String>,
     /// Each row with its line.
@@ -113,10 +113,13 @@ fn table(text: &str) -> Result<Wide, FormatError> {
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     let separator = separator(first);
     let mut records = records(text, separator, &mut Vec::new())?.into_iter();
-    let fields = |record: super::Record| record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>();
-    let heading = records.next().map(fields).unwrap_or_default();
-    let rows = records.map(|record| (record.line, fields(record))).collect();
+    let heading = records.next().map(texts_of).unwrap_or_default();
+    let rows = records.map(|record| (record.line, texts_of(record))).collect();
     Ok(Wide { heading, rows, has_decimal_comma: separator == ';' })
+}
+
+fn texts_of(record: super::Record) -> Vec<String> {
+    record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>()
 }
 
 /// Tells whether every line has as many fields as the heading, and a column holds numbers alone.
@@ -148,10 +151,14 @@ impl Wide {
         })
     }
 
+    /// The cells of a column that are no gaps.
+    fn cells(&self, column: usize) -> impl Iterator<Item = &String> {
+        self.rows.iter().filter_map(move |(_, row)| row.get(column)).filter(|cell| !is_gap(cell))
+    }
+
     /// Tells whether a column has figures and nothing else but gaps.
     fn is_numeric(&self, column: usize) -> bool {
-        let cells = || self.rows.iter().filter_map(|(_, row)| row.get(column)).filter(|cell| !is_gap(cell));
-        cells().next().is_some() && cells().all(|cell| self.figure(cell).is_some())
+        self.cells(column).next().is_some() && self.cells(column).all(|cell| self.figure(cell).is_some())
     }
 
     /// What each column without a mapping is, as far as its name and cells tell.
@@ -229,9 +236,10 @@ fn metric_and_unit(heading: &str) -> (String, String) {
             return (name.trim().to_owned(), unit.trim().to_owned());
         }
     }
-    let is_unit = |unit: &str| ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit);
     match heading.rsplit_once(['_', ' ']) {
-        Some((name, unit)) if is_unit(unit) && !name.is_empty() => (name.to_owned(), unit.to_owned()),
+        Some((name, unit)) if ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit) && !name.is_empty() => {
+            (name.to_owned(), unit.to_owned())
+        }
         _ if heading.to_lowercase() == "tps" => (heading.to_owned(), "tx/s".to_owned()),
         _ if heading.to_lowercase() == "qps" => (heading.to_owned(), "queries/s".to_owned()),
         _ if heading.to_lowercase() == "iops" => (heading.to_owned(), "io/s".to_owned()),
@@ -246,12 +254,13 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         let what = format!("--map: there is no column `{}`", shortened(&unknown.column));
         return Err(FormatError::whole(what).with_hint(format!("the columns are {}", table.heading.join(", "))));
     }
-    let meaning = |column: usize| {
-        let name = &table.heading[column];
-        let known = mapped.iter().find(|known| known.column == *name).map(|known| known.meaning.clone());
-        known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column)))
-    };
-    let meanings: Vec<Option<Meaning>> = (0..table.heading.len()).map(meaning).collect();
+    let meanings: Vec<Option<Meaning>> = (0..table.heading.len())
+        .map(|column| {
+            let name = &table.heading[column];
+            let known = mapped.iter().find(|known| known.column == *name).map(|known| known.meaning.clone());
+            known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column)))
+        })
+        .collect();
     if meanings.iter().any(Option::is_none) {
         let error = FormatError::whole("this is a wide table, and which column is which metric it does not say");
         return Err(

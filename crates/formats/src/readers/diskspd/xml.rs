@@ -56,7 +56,6 @@ struct Counts {
 
 pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
     let leaves = leaves(text)?;
-    let is_profile = |path: &[&str]| path.contains(&"Profile");
     let keys = keys(leaves.iter().filter(|(path, _)| is_profile(path)));
     let mut spans: Vec<(Span, Counts)> = Vec::new();
     for (path, value) in leaves.iter().filter(|(path, _)| !is_profile(path)) {
@@ -71,17 +70,18 @@ pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
             continue;
         }
         let Some(figure) = number(value) else { continue };
-        let is_in = |element: &str| path.contains(&element);
         match *name {
             "TestTimeSeconds" => span.elapsed_s = Some(figure),
-            "UsagePercent" if is_in("Average") => span.cpu_percent = Some(figure),
-            "ReadCount" if is_in("Thread") => counts.read_ios += figure,
-            "ReadBytes" if is_in("Thread") => counts.read_bytes += figure,
-            "WriteCount" if is_in("Thread") => counts.write_ios += figure,
-            "WriteBytes" if is_in("Thread") => counts.write_bytes += figure,
-            "AverageReadMilliseconds" if !is_in("Thread") => side(&mut span.read).mean_ms = Some(figure),
-            "AverageWriteMilliseconds" if !is_in("Thread") => side(&mut span.write).mean_ms = Some(figure),
-            "Percentile" | "ReadMilliseconds" | "WriteMilliseconds" if is_in("Bucket") && !is_in("Thread") => {
+            "UsagePercent" if path.contains(&"Average") => span.cpu_percent = Some(figure),
+            "ReadCount" if path.contains(&"Thread") => counts.read_ios += figure,
+            "ReadBytes" if path.contains(&"Thread") => counts.read_bytes += figure,
+            "WriteCount" if path.contains(&"Thread") => counts.write_ios += figure,
+            "WriteBytes" if path.contains(&"Thread") => counts.write_bytes += figure,
+            "AverageReadMilliseconds" if !path.contains(&"Thread") => side(&mut span.read).mean_ms = Some(figure),
+            "AverageWriteMilliseconds" if !path.contains(&"Thread") => side(&mut span.write).mean_ms = Some(figure),
+            "Percentile" | "ReadMilliseconds" | "WriteMilliseconds"
+                if path.contains(&"Bucket") && !path.contains(&"Thread") =>
+            {
                 if let Some(bucket) = span.percentiles.last_mut() {
                     match *name {
                         "Percentile" => bucket.0 = figure,
@@ -94,6 +94,10 @@ pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
         }
     }
     Ok(spans.into_iter().map(|(span, counts)| whole(span, counts)).collect())
+}
+
+fn is_profile(path: &[&str]) -> bool {
+    path.contains(&"Profile")
 }
 
 fn side(side: &mut Option<Side>) -> &mut Side {
