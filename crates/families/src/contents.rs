@@ -22,7 +22,7 @@ const MODULUS: i64 = 1_000_003;
 const NULL: i64 = -1;
 /// Zero that widens what it is added to. SQL Server would sum up whole numbers in 32 bits.
 const WIDE_ZERO: &str = "0 * 4294967296";
-/// Of what one processor sums up at a time.
+/// The number of rows that one processor sums up at a time.
 const CHUNK_ROWS: u64 = 50_000;
 
 /// How many rows, and the sum over their columns of whole numbers: each value's remainder times its column's number.
@@ -35,7 +35,7 @@ pub struct TableChecksum {
 }
 
 impl TableChecksum {
-    /// With the rows of another part of the same table.
+    /// Adds the rows of another part of the same table.
     #[must_use]
     pub fn with(self, other: TableChecksum) -> TableChecksum {
         TableChecksum { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
@@ -94,8 +94,10 @@ impl<'a> Rows<'a> {
         let Some(index) = self.left.next() else { return false };
         row.clear();
         (self.table.row)(index, row);
-        let value = |place: usize| row.get(place).and_then(Datum::as_int).map_or(NULL, |value| value % MODULUS);
-        let sum = self.weights.iter().map(|(place, weight)| value(*place) * weight).sum();
+        let terms = self.weights.iter().map(|(index, weight)| {
+            row.get(*index).and_then(Datum::as_int).map_or(NULL, |value| value % MODULUS) * weight
+        });
+        let sum = terms.sum();
         self.tally = self.tally.with(TableChecksum { rows: 1, sum });
         true
     }
@@ -105,7 +107,7 @@ impl<'a> Rows<'a> {
         self.left.is_empty()
     }
 
-    /// Of those that were taken.
+    /// The checksum of the rows that were taken.
     pub fn tally(&self) -> TableChecksum {
         self.tally
     }
@@ -113,12 +115,14 @@ impl<'a> Rows<'a> {
 
 /// Places of the columns that are summed up, with what each is multiplied by: exchanged columns have another sum.
 fn weights(table: &Table) -> Vec<(usize, i64)> {
-    let is_whole = |kind| matches!(kind, ColumnKind::Int | ColumnKind::BigInt);
     let columns = table.columns.iter().zip(1..).enumerate();
-    columns.filter(|(_, (column, _))| is_whole(column.kind)).map(|(place, (_, weight))| (place, weight)).collect()
+    columns
+        .filter(|(_, (column, _))| matches!(column.kind, ColumnKind::Int | ColumnKind::BigInt))
+        .map(|(place, (_, weight))| (place, weight))
+        .collect()
 }
 
-/// Of each table of a data set, in its order.
+/// The checksums of a data set's tables, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Name and rows.
@@ -131,28 +135,39 @@ impl Contents {
         let chunks: Vec<(usize, Range<u64>)> =
             data.tables.iter().enumerate().flat_map(|(table, of)| chunks(of).map(move |rows| (table, rows))).collect();
         let next = AtomicUsize::new(0);
-        let work = || {
-            let mut row = Vec::new();
-            let mut sums = vec![TableChecksum::default(); data.tables.len()];
-            while let Some((table, range)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let mut rows = Rows::part(&data.tables[*table], range.clone());
-                while rows.next(&mut row) {}
-                sums[*table] = sums[*table].with(rows.tally());
-            }
-            sums
-        };
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
         let of_others: Vec<Vec<TableChecksum>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..count)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut row = Vec::new();
+                        let mut sums = vec![TableChecksum::default(); data.tables.len()];
+                        while let Some((table, range)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            let mut rows = Rows::part(&data.tables[*table], range.clone());
+                            while rows.next(&mut row) {}
+                            sums[*table] = sums[*table].with(rows.tally());
+                        }
+                        sums
+                    })
+                })
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        let sum = |place: usize| of_others.iter().fold(TableChecksum::default(), |sum, of| sum.with(of[place]));
-        let uncounted = |table: &Table| table.columns.is_empty();
-        let tally = |(place, table): (usize, &Table)| {
-            let tally = if uncounted(table) { TableChecksum { rows: table.rows, sum: 0 } } else { sum(place) };
-            (table.name.to_string(), tally)
-        };
-        Contents { tables: data.tables.iter().enumerate().map(tally).collect() }
+        Contents {
+            tables: data
+                .tables
+                .iter()
+                .enumerate()
+                .map(|(place, table)| {
+                    let tally = if table.columns.is_empty() {
+                        TableChecksum { rows: table.rows, sum: 0 }
+                    } else {
+                        of_others.iter().fold(TableChecksum::default(), |sum, of| sum.with(of[place]))
+                    };
+                    (table.name.to_string(), tally)
+                })
+                .collect(),
+        }
     }
 
     /// What a system's tables hold, by one scan of each; as many at a time as there are processors.
@@ -167,10 +182,12 @@ impl Contents {
         let work = |mut session: Box<dyn Session>| -> Result<Vec<(usize, TableChecksum)>, Failure> {
             let mut found = Vec::new();
             while let Some((place, table)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let ask = |sql: &str| -> Result<_, Failure> {
-                    Ok(session.query(sql)?.into_iter().next().unwrap_or_default())
-                };
-                found.push((*place, Contents::read_table(table, system.dialect(), ask)?));
+                found.push((
+                    *place,
+                    Contents::read_table(table, system.dialect(), |sql: &str| -> Result<_, Failure> {
+                        Ok(session.query(sql)?.into_iter().next().unwrap_or_default())
+                    })?,
+                ));
             }
             Ok(found)
         };
@@ -178,19 +195,23 @@ impl Contents {
         let first = system.reader()?;
         let of_threads: Result<Vec<_>, Failure> = thread::scope(|scope| {
             // The account may have fewer connections; the first does the work then.
-            let more = || system.reader().map_or_else(|_| Ok(Vec::new()), work);
-            let threads: Vec<_> = (1..count).map(|_| scope.spawn(more)).collect();
+            let threads: Vec<_> =
+                (1..count).map(|_| scope.spawn(|| system.reader().map_or_else(|_| Ok(Vec::new()), work))).collect();
             let own = work(first);
             let others = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             [own].into_iter().chain(others).collect()
         });
         let mut found: Vec<(usize, TableChecksum)> = of_threads?.into_iter().flatten().collect();
         found.sort_unstable_by_key(|(place, _)| *place);
-        let named = |(place, tally): (usize, TableChecksum)| Some((data.tables.get(place)?.name.to_string(), tally));
-        Ok(Contents { tables: found.into_iter().filter_map(named).collect() })
+        Ok(Contents {
+            tables: found
+                .into_iter()
+                .filter_map(|(place, tally)| Some((data.tables.get(place)?.name.to_string(), tally)))
+                .collect(),
+        })
     }
 
-    /// As [`Contents::read`], by `ask`, which gives the only row of a query's answer.
+    /// Does what [`Contents::read`] does by `ask`, which gives the only row of a query's answer.
     ///
     /// # Errors
     /// The first of `ask`.
@@ -199,11 +220,16 @@ impl Contents {
         dialect: &dyn Dialect,
         mut ask: impl FnMut(&str) -> Result<Vec<Datum>, E>,
     ) -> Result<Contents, E> {
-        let read = |table: &Table| Ok((table.name.to_string(), Contents::read_table(table, dialect, &mut ask)?));
-        Ok(Contents { tables: data.tables.iter().map(read).collect::<Result<_, E>>()? })
+        Ok(Contents {
+            tables: data
+                .tables
+                .iter()
+                .map(|table| Ok((table.name.to_string(), Contents::read_table(table, dialect, &mut ask)?)))
+                .collect::<Result<_, E>>()?,
+        })
     }
 
-    /// As [`Contents::read_by`], of one table.
+    /// Does what [`Contents::read_by`] does for one table.
     ///
     /// # Errors
     /// That of `ask`.
@@ -213,8 +239,7 @@ impl Contents {
         ask: impl FnOnce(&str) -> Result<Vec<Datum>, E>,
     ) -> Result<TableChecksum, E> {
         let row = ask(&query(table, dialect))?;
-        let whole = |place: usize| row.get(place).and_then(Datum::as_int).unwrap_or_default();
-        Ok(TableChecksum { rows: whole(0) as u64, sum: whole(1) })
+        Ok(TableChecksum { rows: whole_at(&row, 0) as u64, sum: whole_at(&row, 1) })
     }
 
     /// Holds what is there against these.
@@ -227,7 +252,11 @@ impl Contents {
     }
 }
 
-/// Of a table whose columns are known.
+fn whole_at(row: &[Datum], index: usize) -> i64 {
+    row.get(index).and_then(Datum::as_int).unwrap_or_default()
+}
+
+/// The chunks of a table whose columns are known.
 fn chunks(table: &Table) -> impl Iterator<Item = Range<u64>> {
     let rows = if table.columns.is_empty() { 0 } else { table.rows };
     (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
@@ -235,10 +264,12 @@ fn chunks(table: &Table) -> impl Iterator<Item = Range<u64>> {
 
 /// `%` has the sign of the dividend on all engines, as in Rust.
 fn query(table: &Table, dialect: &dyn Dialect) -> String {
-    let term = |(place, weight): &(usize, i64)| {
-        table.columns.get(*place).map(|column| format!("COALESCE({} % {MODULUS}, {NULL}) * {weight}", column.name))
-    };
-    let terms: Vec<String> = weights(table).iter().filter_map(term).collect();
+    let terms: Vec<String> = weights(table)
+        .iter()
+        .filter_map(|(place, weight)| {
+            table.columns.get(*place).map(|column| format!("COALESCE({} % {MODULUS}, {NULL}) * {weight}", column.name))
+        })
+        .collect();
     let sum = if terms.is_empty() { "0".to_owned() } else { format!("SUM({WIDE_ZERO} + {})", terms.join(" + ")) };
     format!("SELECT COUNT(*), {sum} FROM {}", dialect.table_name(&table.name))
 }
@@ -252,7 +283,6 @@ mod tests {
     use crate::transactions::pgbench_tables;
 
     fn table(rows: u64) -> Table {
-        let column = |name, kind| Column { name, kind, nulls: Nulls::Allowed };
         Table {
             name: "t".into(),
             columns: vec![
@@ -271,13 +301,16 @@ mod tests {
         }
     }
 
-    fn of(table: Table) -> Dataset {
+    fn column(name: &'static str, kind: ColumnKind) -> Column {
+        Column { name, kind, nulls: Nulls::Allowed }
+    }
+
+    fn dataset_with(table: Table) -> Dataset {
         Dataset { name: "data".to_owned(), tables: vec![table], ..Dataset::default() }
     }
 
     #[test]
     fn rows_are_summed_up_by_column() {
-        let tally = |rows| Contents::expected(&of(table(rows))).tables[0].1;
         assert_eq!(tally(0), TableChecksum::default());
         // -2,000,007 leaves -1, thrice; NULL counts the same.
         assert_eq!(tally(1), TableChecksum { rows: 1, sum: -3 });
@@ -292,9 +325,13 @@ mod tests {
         assert_eq!(parts[0].with(parts[1]), tally(123_457));
     }
 
+    fn tally(rows: u64) -> TableChecksum {
+        Contents::expected(&dataset_with(table(rows))).tables[0].1
+    }
+
     #[test]
     fn a_difference_names_the_table() {
-        let data = of(table(3));
+        let data = dataset_with(table(3));
         let expected = Contents::expected(&data);
         assert_eq!(expected.verify(&data, &expected), Ok(()));
         let mut found = expected.clone();
@@ -310,7 +347,7 @@ mod tests {
     #[test]
     fn only_rows_of_the_user_s_own_statement_are_not_summed_up() {
         let own = Table { columns: Vec::new(), create: Some("CREATE TABLE t (x int)".to_owned()), ..table(5) };
-        assert_eq!(Contents::expected(&of(own)).tables[0].1, TableChecksum { rows: 5, sum: 0 });
+        assert_eq!(Contents::expected(&dataset_with(own)).tables[0].1, TableChecksum { rows: 5, sum: 0 });
         let contents = Contents::expected(&pgbench_tables(1));
         let sums = contents.tables.iter().map(|(_, tally)| tally.sum != 0);
         assert_eq!(sums.collect::<Vec<_>>(), [true, true, true, false], "{contents:?}");

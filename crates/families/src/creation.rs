@@ -10,7 +10,7 @@ use crate::workload::{Action, Grants, Procedure, Task, Workload};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
-/// With its index entry.
+/// The size of a row with its index entry.
 const ROW_BYTES: u64 = 60;
 const MOST_DIGITS: i64 = 7;
 
@@ -64,10 +64,6 @@ impl TableA {
 
     /// Instead of PostgreSQL's `generate_series`: joined digits are equal work on every engine.
     fn insert(&self) -> String {
-        let numbers = |from: i64, to: i64| {
-            let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
-            format!("({})", selects.join(" UNION ALL "))
-        };
         let places: Vec<String> = (0..self.digits).map(|place| format!("{} * d{place}.n", 10_i64.pow(place))).collect();
         let digits: Vec<String> = (0..self.digits).map(|place| format!("{} d{place}", numbers(0, 9))).collect();
         format!(
@@ -82,8 +78,7 @@ impl TableA {
     fn check(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let (values, rows) = (self.values(), self.rows());
         let expected = [rows, self.threads * values * (values + 1) / 2, values * self.threads * (self.threads + 1) / 2];
-        let sum = |column: &str| format!("sum(CAST({column} AS DECIMAL(20, 0)))");
-        let query = format!("SELECT count(*), {}, {} FROM table_a", sum("a_value"), sum("thread_id"));
+        let query = format!("SELECT count(*), {}, {} FROM table_a", exact_sum("a_value"), exact_sum("thread_id"));
         let found = session.query(&query)?;
         let found: Vec<Option<f64>> = found.into_iter().flatten().map(|datum| number(&datum)).collect();
         if found == expected.map(|number| Some(number as f64)) {
@@ -92,6 +87,15 @@ impl TableA {
         let cause = format!("its row count and sums should be {expected:?}, and are {found:?}");
         Err(Failure::new(FailureKind::Verification, "check the table that was made", cause))
     }
+}
+
+fn exact_sum(column: &str) -> String {
+    format!("sum(CAST({column} AS DECIMAL(20, 0)))")
+}
+
+fn numbers(from: i64, to: i64) -> String {
+    let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
+    format!("({})", selects.join(" UNION ALL "))
 }
 
 fn number(datum: &Datum) -> Option<f64> {

@@ -78,7 +78,7 @@ pub struct Part {
 
 /// From here on a data set is loaded in parts.
 const LARGE_BYTES: u64 = 64 << 20;
-/// Of a part: large enough that its transaction does not count, and small enough that little is lost with it.
+/// The size of a part: large enough that its transaction does not count, and small enough that little is lost with it.
 const PART_BYTES: u64 = 16 << 20;
 
 impl Dataset {
@@ -87,19 +87,22 @@ impl Dataset {
         self.size_bytes >= LARGE_BYTES && self.tables.iter().all(|table| table.create.is_none())
     }
 
-    /// Of all tables, in their order.
+    /// The parts of all tables, in their order.
     pub fn parts(&self) -> Vec<Part> {
         let all: u64 = self.tables.iter().map(|table| table.rows).sum();
         let like = (u128::from(all) * u128::from(PART_BYTES) / u128::from(self.size_bytes.max(1))) as u64;
-        let of_table = |(place, table): (usize, &Table)| {
-            let unit = table.unit_rows.max(1);
-            let (step, rows) = ((like / unit).max(1).saturating_mul(unit), table.rows);
-            (0..rows.div_ceil(step)).map(move |part| {
-                let from = part * step;
-                Part { table: place, rows: from..from.saturating_add(step).min(rows) }
+        self.tables
+            .iter()
+            .enumerate()
+            .flat_map(|(place, table)| {
+                let unit = table.unit_rows.max(1);
+                let (step, rows) = ((like / unit).max(1).saturating_mul(unit), table.rows);
+                (0..rows.div_ceil(step)).map(move |part| {
+                    let from = part * step;
+                    Part { table: place, rows: from..from.saturating_add(step).min(rows) }
+                })
             })
-        };
-        self.tables.iter().enumerate().flat_map(of_table).collect()
+            .collect()
     }
 }
 
@@ -138,7 +141,7 @@ impl fmt::Debug for Routines {
     }
 }
 
-/// In order of creation.
+/// A set of tables, in order of creation.
 #[derive(Clone, Debug, Default)]
 pub struct Dataset {
     /// Equal names mean equal data, so it includes the size.

@@ -37,8 +37,11 @@ impl Dataset {
     /// Names of the tables that only étalon makes: no statement of the user's makes one by that name.
     pub fn lasting_tables(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let made = self.last_statements(dialect).iter().flat_map(|sql| created_names(sql)).collect::<Vec<_>>();
-        let is_made = |name: &str| made.iter().chain(&self.later).any(|other| other.eq_ignore_ascii_case(name));
-        self.tables.iter().map(|table| table.name.clone().into_owned()).filter(|name| !is_made(name)).collect()
+        self.tables
+            .iter()
+            .map(|table| table.name.clone().into_owned())
+            .filter(|name| !made.iter().chain(&self.later).any(|other| other.eq_ignore_ascii_case(name)))
+            .collect()
     }
 }
 
@@ -49,13 +52,12 @@ pub fn created_names(sql: &str) -> Vec<String> {
     for place in
         words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case("CREATE")).map(|(place, _)| place)
     {
-        let is_modifier = |word: &&String| {
+        let mut rest = words.get(place + 1..).unwrap_or_default().iter().skip_while(|word| {
             MODIFIERS.iter().any(|known| word.eq_ignore_ascii_case(known))
                 // MySQL's `DEFINER = user`, `ALGORITHM = MERGE`, `SQL SECURITY INVOKER`.
                 || word.contains('=')
                 || ["SQL", "SECURITY", "INVOKER", "DEFINER", "DEFINER="].iter().any(|known| word.eq_ignore_ascii_case(known))
-        };
-        let mut rest = words.get(place + 1..).unwrap_or_default().iter().skip_while(is_modifier);
+        });
         let Some(kind) = rest.next() else { continue };
         if !KINDS.iter().any(|known| kind.eq_ignore_ascii_case(known)) {
             continue;
@@ -70,7 +72,6 @@ pub fn created_names(sql: &str) -> Vec<String> {
 
 /// The tables that `SELECT … INTO name` makes. Variables, files and temporary tables are none, and in a routine it fills variables.
 fn selected_names(words: &[String]) -> Vec<String> {
-    let is_one = |word: &String, known: &[&str]| known.iter().any(|known| word.eq_ignore_ascii_case(known));
     if words.iter().any(|word| is_one(word, &["DECLARE", "FUNCTION", "PROCEDURE", "TRIGGER"])) {
         return Vec::new();
     }
@@ -84,19 +85,27 @@ fn selected_names(words: &[String]) -> Vec<String> {
             continue;
         }
         let name = words[place + 1..].iter().find(|word| !is_one(word, &["UNLOGGED", "TABLE"]));
-        let is_table = |name: &&String| {
-            !name.starts_with(['@', ':', '#', '$', '\''])
-                && !is_one(name, &["OUTFILE", "DUMPFILE", "TEMP", "TEMPORARY", "STRICT"])
-        };
-        names.extend(name.filter(is_table).map(|name| plain_name(name)));
+        names.extend(
+            name.filter(|name| {
+                !name.starts_with(['@', ':', '#', '$', '\''])
+                    && !is_one(name, &["OUTFILE", "DUMPFILE", "TEMP", "TEMPORARY", "STRICT"])
+            })
+            .map(|name| plain_name(name)),
+        );
     }
     names
 }
 
+fn is_one(word: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
 /// Words of a statement, of which a name is one; brackets and commas end a word.
 fn words(sql: &str) -> Vec<String> {
-    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';');
-    sql.split(ends).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    sql.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Without quotes and schema.
@@ -111,7 +120,6 @@ mod tests {
 
     #[test]
     fn created_names_are_those_after_each_create() {
-        let names = |sql| created_names(sql).join(" ");
         assert_eq!(names("CREATE TABLE t(x int)"), "t");
         assert_eq!(
             names("create unlogged table if not exists \"etalon\".\"T\" (x int); CREATE VIEW v AS SELECT 1"),
@@ -133,5 +141,9 @@ mod tests {
         );
         assert_eq!(names("CREATE FUNCTION f() RETURNS int AS $$ SELECT 1 INTO x $$"), "f");
         assert_eq!(names("CREATE TABLE"), "");
+    }
+
+    fn names(sql: &str) -> String {
+        created_names(sql).join(" ")
     }
 }

@@ -17,7 +17,7 @@ use load::error::{Failure, FailureKind};
 /// What a plan may reach.
 #[derive(Clone, Debug, Default)]
 pub enum Permits {
-    /// As far as this process's user may.
+    /// Everything that this process's user may do.
     #[default]
     All,
     Named(Arc<NamedPermits>),
@@ -90,14 +90,17 @@ impl NamedPermits {
     }
 
     pub fn shown(&self) -> Vec<String> {
-        let server = |server: &Server| match &server.programs {
-            Some(folder) => format!("servers of {} by {}", server.engine, folder.display()),
-            None => format!("servers of {}", server.engine),
-        };
         let addresses = self.addresses.iter().map(Address::shown);
         let folders = self.folders.iter().map(|folder| format!("the folder {}", folder.display()));
         let logins = (self.logins == Logins::Any).then(|| "any login".to_owned());
-        addresses.chain(self.servers.iter().map(server)).chain(folders).chain(logins).collect()
+        addresses
+            .chain(self.servers.iter().map(|server: &Server| match &server.programs {
+                Some(folder) => format!("servers of {} by {}", server.engine, folder.display()),
+                None => format!("servers of {}", server.engine),
+            }))
+            .chain(folders)
+            .chain(logins)
+            .collect()
     }
 }
 
@@ -112,21 +115,16 @@ impl Address {
             let socket = resolved(Path::new(written)).ok_or_else(|| format!("`{written}` cannot be looked at"))?;
             return Ok(Address::Socket(socket));
         }
-        let port = |text: &str| match text.parse() {
-            Ok(port) if port > 0 => Ok(port),
-            _ => Err(format!("`{written}`: `{text}` is no port")),
-        };
         let (host, port) = match written.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, "")) => (host, None),
-            Some((host, rest)) => (host, Some(port(rest.strip_prefix(':').unwrap_or(rest))?)),
+            Some((host, rest)) => (host, Some(port(written, rest.strip_prefix(':').unwrap_or(rest))?)),
             None if written.parse::<IpAddr>().is_ok() => (written, None),
             None => match written.split_once(':') {
-                Some((host, text)) => (host, Some(port(text)?)),
+                Some((host, text)) => (host, Some(port(written, text)?)),
                 None => (written, None),
             },
         };
-        let is_fit = |c: char| c.is_alphanumeric() || "-._:".contains(c);
-        if host.is_empty() || !host.chars().all(is_fit) {
+        if host.is_empty() || !host.chars().all(|c| c.is_alphanumeric() || "-._:".contains(c)) {
             return Err(format!("`{written}` is neither HOST, HOST:PORT nor the path of a socket"));
         }
         Ok(Address::Tcp(host.to_owned(), port))
@@ -138,6 +136,13 @@ impl Address {
             Address::Tcp(host, Some(port)) => with_port(host, *port),
             Address::Socket(path) => path.display().to_string(),
         }
+    }
+}
+
+fn port(written: &str, text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(format!("`{written}`: `{text}` is no port")),
     }
 }
 
@@ -174,11 +179,10 @@ impl Permits {
 
     pub fn connect(&self, host: &str, port: u16) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
-        let fits = |address: &Address| match address {
+        if named.addresses.iter().any(|address| match address {
             Address::Tcp(allowed, at) => is_same_host(allowed, host) && at.is_none_or(|at| at == port),
             Address::Socket(_) => false,
-        };
-        if named.addresses.iter().any(fits) {
+        }) {
             return Ok(());
         }
         let wanted = with_port(host, port);
@@ -227,8 +231,9 @@ impl Permits {
         let Permits::Named(named) = self else { return Ok(server.bin_dir.clone()) };
         let engine = &server.engine;
         let tried = format!("start a private server of `{engine}`");
-        let is_allowed = |allowed: &&Server| allowed.engine == *engine && words.contains(&engine.as_str());
-        let Some(allowed) = named.servers.iter().find(is_allowed) else {
+        let Some(allowed) =
+            named.servers.iter().find(|allowed| allowed.engine == *engine && words.contains(&engine.as_str()))
+        else {
             return Err(refuse(tried, format!("{ALLOW_SERVER} {engine}")));
         };
         if let Some(folder) = &server.bin_dir {
@@ -255,12 +260,11 @@ impl Permits {
             if safe.contains(&plain.as_str()) && !is_path {
                 continue;
             }
-            let cause = match is_path {
-                true => "its value names a path, and no plan does so on an agent",
-                false => {
-                    "it is not among the settings that a plan may have on an agent: those concern the server's speed \
+            let cause = if is_path {
+                "its value names a path, and no plan does so on an agent"
+            } else {
+                "it is not among the settings that a plan may have on an agent: those concern the server's speed \
                           and its own data"
-                }
             };
             return Err(Failure::new(FailureKind::Permission, format!("set `{name}` to `{value}`"), cause).hint(
                 "leave it out; or start the server on its host by hand, with what it needs, and name its `url`, which \
@@ -280,7 +284,6 @@ impl Permits {
             return Ok(());
         }
         // Engines accept other separators and capitals.
-        let bare = |key: &str| key.to_ascii_lowercase().replace(['_', '-', ' '], "");
         let of_files = options.into_iter().filter(|(key, _)| named.iter().any(|name| bare(name) == bare(key)));
         of_files.filter(|(_, file)| *file != "system").try_for_each(|(_, file)| self.path(Path::new(file)).map(|_| ()))
     }
@@ -310,6 +313,10 @@ impl Permits {
             _ => Ok(()),
         }
     }
+}
+
+fn bare(key: &str) -> String {
+    key.to_ascii_lowercase().replace(['_', '-', ' '], "")
 }
 
 #[cfg(test)]
@@ -381,11 +388,6 @@ mod tests {
     fn a_bin_dir_of_a_plan_is_refused_and_the_agents_own_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         let permits = permits(|named| named.allow_server("toy", Some(folder.path())).unwrap());
-        let server = |engine: &str, bin_dir: Option<&str>| PrivateServer {
-            engine: engine.to_owned(),
-            bin_dir: bin_dir.map(str::to_owned),
-            ..PrivateServer::default()
-        };
         let none = BTreeMap::new();
         let taken = permits.private_server(&server("toy", None), &["toy"], &none, &[]).unwrap();
         assert_eq!(taken, Some(folder.path().canonicalize().unwrap().display().to_string()));
@@ -397,15 +399,22 @@ mod tests {
         assert!(permits.private_server(&server("toy", None), &["other"], &none, &[]).is_err());
     }
 
+    fn server(engine: &str, bin_dir: Option<&str>) -> PrivateServer {
+        PrivateServer { engine: engine.to_owned(), bin_dir: bin_dir.map(str::to_owned), ..PrivateServer::default() }
+    }
+
     #[test]
     fn settings_are_those_that_are_safe_and_name_no_path() {
         let permits = permits(|_| {});
-        let settings = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]);
         assert!(permits.settings(&settings("Buffer-Size", "64M"), &["buffer_size"]).is_ok());
         assert!(permits.settings(&settings("buffer_size", "../x"), &["buffer_size"]).is_err());
         let refused = permits.settings(&settings("command", "touch x"), &["buffer_size"]).unwrap_err();
         assert!(refused.tried.contains("`command`") && refused.hint.is_some());
         assert!(Permits::All.settings(&settings("command", "touch x"), &[]).is_ok());
+    }
+
+    fn settings(name: &str, value: &str) -> BTreeMap<String, Value> {
+        BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))])
     }
 
     fn link(from: &Path, to: &Path) {

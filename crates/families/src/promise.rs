@@ -1,4 +1,4 @@
-//! What the keys of a promise may stand beside, in every family that has them.
+//! What the keys of a promise may be combined with, in every family that has them.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use load::error::{Failure, FailureKind};
 /// # Errors
 /// Keys that contradict one another.
 pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>) -> Result<(), Failure> {
-    let refuse = |cause: &str, hint: &str| Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint));
     match (response_p99, errors) {
         (None, Some(_)) => refuse(
             "it says how many may fail, and not how fast the others are",
@@ -16,4 +15,8 @@ pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>) -> Resu
         (Some(within), _) if within.is_zero() => refuse("nothing responds within no time", "promise a longer time"),
         _ => Ok(()),
     }
+}
+
+fn refuse(cause: &str, hint: &str) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint))
 }

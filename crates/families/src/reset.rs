@@ -6,7 +6,7 @@ use model::Reset;
 
 use load::error::{Failure, FailureKind};
 
-/// Tables from this size on come back from a copy where that is to be had: loading them anew takes several times as long.
+/// Tables from this size on come back from a copy where that is to be had: loading them again takes several times as long.
 pub const COPIED_FROM_BYTES: u64 = 512 << 20;
 
 /// The way that a plan asks for, else the `usual` one.
@@ -21,7 +21,7 @@ pub fn chosen(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str)
     }
 }
 
-/// Of a system whose tables, if it has any, never change.
+/// Refuses a way for a system whose tables, if it has any, never change.
 ///
 /// # Errors
 /// [`FailureKind::Unsupported`]: the plan asks for a way.

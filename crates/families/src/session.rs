@@ -4,7 +4,7 @@ use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use model::Reading;
 
-/// Abilities of a session beside plain SQL.
+/// Abilities of a session besides plain SQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SessionKind {
     #[default]
@@ -68,8 +68,7 @@ pub fn number(datum: Option<&Datum>) -> Option<f64> {
 pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
-    let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
-    number(cell).ok_or_else(wrong)
+    number(cell).ok_or_else(|| Failure::new(FailureKind::Verification, running(sql), "it gave no number"))
 }
 
 /// The only number that a query gives, or why the login may not ask it or the engine does not have it.

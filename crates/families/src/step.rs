@@ -22,7 +22,7 @@ pub struct StepContext<'a> {
 
 #[derive(Clone, Debug, Default)]
 pub struct StepOutcome {
-    /// Of the measured part only.
+    /// The length of the measured part only.
     pub elapsed_s: f64,
     pub measurements: Vec<Measurement>,
     pub series: Vec<Series>,
@@ -74,7 +74,8 @@ pub struct Stopwatch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     pub elapsed_s: f64,
-    /// Of all processes together. Servers are counted in ticks (10 ms on Linux), so shorter parts have no figure.
+    /// The CPU time of all processes together. Servers are counted in ticks (10 ms on Linux), so shorter parts have no
+    /// figure.
     pub cpu_s: Reading,
 }
 
@@ -96,7 +97,7 @@ impl Stopwatch {
     }
 }
 
-/// Of étalon's process and the server.
+/// The CPU time of étalon's process and the server.
 fn cpu_s(system: &dyn System) -> Result<f64, String> {
     let own = host::cpu::process_cpu()?.as_secs_f64();
     match system.placement() {

@@ -49,7 +49,7 @@ pub struct OpenRequest<'a> {
     pub forfeited: Vec<PathBuf>,
     /// Stops long preparation.
     pub interrupt: Arc<AtomicBool>,
-    /// Told by a system that takes long to load tables.
+    /// The report of a system that takes long to load tables.
     pub progress: Arc<LoadProgress>,
     /// Hears what a silent system waits for.
     pub notices: Notices,
@@ -102,7 +102,7 @@ impl std::fmt::Debug for Notices {
     }
 }
 
-/// How far a long load of tables has come; its threads write it, whoever shows it reads it.
+/// How far a long load of tables has come; its threads write it, and the display reads it.
 #[derive(Debug, Default)]
 pub struct LoadProgress {
     done: AtomicU64,
@@ -110,7 +110,7 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// A load begins of which so many rows are there already.
+    /// A load starts of which this many rows are there already.
     pub fn begin(&self, done: u64, all: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.all.store(all, Ordering::Relaxed);
@@ -235,7 +235,7 @@ pub trait Engine: Sync {
         false
     }
 
-    /// The program that a way to take a backup lacks on this machine.
+    /// The program that a way to take a backup does not find on this machine.
     fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None
     }
@@ -244,20 +244,21 @@ pub trait Engine: Sync {
 /// An engine's I/O by the operating system.
 #[derive(Clone, Debug)]
 pub struct OsIo {
-    /// Of étalon's process for an embedded engine.
+    /// The I/O of étalon's process for an embedded engine.
     pub processes: ProcIo,
-    /// Name and counters of the data's device, whoever used it.
+    /// Name and counters of the data's device, for all of its users.
     pub device: Result<(String, DeviceCounters), String>,
 }
 
 impl OsIo {
     pub fn new(processes: ProcIo, folder: &Path) -> OsIo {
-        let device = || {
-            let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
-            let name = filesystem.device?.name;
-            Ok((name.clone(), DeviceCounters::read(&name)?))
-        };
-        OsIo { processes, device: device() }
+        OsIo { processes, device: OsIo::device_of(folder) }
+    }
+
+    fn device_of(folder: &Path) -> Result<(String, DeviceCounters), String> {
+        let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
+        let name = filesystem.device?.name;
+        Ok((name.clone(), DeviceCounters::read(&name)?))
     }
 }
 
@@ -279,7 +280,7 @@ pub enum Presence {
     Own,
     /// A server that étalon did not start.
     Server(Listener),
-    /// Nobody: time is virtual, and the machine does not matter.
+    /// The load uses none: time is virtual, and the machine does not matter.
     Simulated,
 }
 
@@ -308,12 +309,12 @@ pub trait System: Send + Sync {
         None
     }
 
-    /// Of the copies of loaded tables that are kept for it.
+    /// The size of the copies of loaded tables that are kept for it.
     fn kept_bytes(&self) -> u64 {
         0
     }
 
-    /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and told by
+    /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and returned by
     /// [`System::facts`].
     fn settle(&self) -> Result<(), Failure>;
 
@@ -364,7 +365,7 @@ pub trait System: Send + Sync {
         Ok(())
     }
 
-    /// As [`System::session`], for what takes as long as it takes: without the plan's time-outs.
+    /// Opens a [`System::session`] without the plan's time-outs, for what takes as long as it takes.
     fn reader(&self) -> Result<Box<dyn Session>, Failure> {
         self.session(SessionKind::Plain)
     }
@@ -399,7 +400,7 @@ pub trait System: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
     }
 
-    /// Of the server's processes, where visible.
+    /// The CPU time of the server's processes, where visible.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
@@ -413,7 +414,7 @@ pub trait System: Send + Sync {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
-    /// Limits the server's processes to so many cores until released.
+    /// Limits the server's processes to a number of cores until released.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system refuses.
@@ -436,7 +437,7 @@ pub trait System: Send + Sync {
     /// Checks that étalon has kept its claim on the tables since they were last prepared.
     ///
     /// # Errors
-    /// The session that held it was lost, and another étalon may have used them.
+    /// The session that owned it was lost, and another étalon may have used them.
     fn check_claim(&self) -> Result<(), Failure> {
         Ok(())
     }

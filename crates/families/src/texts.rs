@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Nothing more is read of a longer file.
 const LONGEST_SCRIPT_BYTES: u64 = 16 << 20;
-/// Of a hash, so many bytes tell two versions of a script apart.
+/// The number of bytes of a hash that tell two versions of a script apart.
 const HASH_BYTES: usize = 8;
 
 /// Keyed by the names a task uses, which are the same on every host.
@@ -34,8 +34,8 @@ fn lock(noted: &Mutex<NamedTexts>) -> MutexGuard<'_, NamedTexts> {
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where a file beside another one is.
-pub(crate) fn place_beside(file: &str, name: &str) -> PathBuf {
+/// The path of a file next to another one.
+pub(crate) fn sibling_path(file: &str, name: &str) -> PathBuf {
     Path::new(file).parent().map(Path::to_owned).unwrap_or_default().join(name)
 }
 
@@ -55,7 +55,7 @@ impl Texts {
         }
     }
 
-    /// What tells each text that was noted from another of its name.
+    /// What distinguishes each text that was noted from another of its name.
     pub fn facts(&self) -> Facts {
         let mut facts = Facts::default();
         for (name, text) in self.noted() {
@@ -81,15 +81,15 @@ impl Texts {
         Ok(without_mark(&String::from_utf8_lossy(&self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?)).to_owned())
     }
 
-    /// What is in a file beside another one.
-    pub fn beside(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
-        self.bytes(&name_beside(file, name), &place_beside(file, name), u64::MAX)
+    /// Reads a file next to another one.
+    pub fn read_sibling(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
+        self.bytes(&sibling_name(file, name), &sibling_path(file, name), u64::MAX)
     }
 
-    pub fn is_beside(&self, file: &str, name: &str) -> bool {
+    pub fn has_sibling(&self, file: &str, name: &str) -> bool {
         match self {
-            Texts::Files | Texts::Noting(_) => place_beside(file, name).exists(),
-            Texts::Sent(texts) => texts.contains_key(&name_beside(file, name)),
+            Texts::Files | Texts::Noting(_) => sibling_path(file, name).exists(),
+            Texts::Sent(texts) => texts.contains_key(&sibling_name(file, name)),
         }
     }
 
@@ -124,7 +124,7 @@ fn without_mark(text: &str) -> &str {
 }
 
 /// A line feed separates the names, since no path that a plan's key can name holds one.
-fn name_beside(file: &str, name: &str) -> String {
+fn sibling_name(file: &str, name: &str) -> String {
     format!("{file}\n{name}")
 }
 
@@ -141,15 +141,15 @@ mod tests {
         std::fs::write(folder.path().join("others.dat"), "c\n").unwrap();
         let noting = Texts::noting();
         assert_eq!(noting.read(&path).unwrap(), "SELECT 1;");
-        assert!(noting.is_beside(&path, "words.dat") && !noting.is_beside(&path, "none.dat"));
-        assert_eq!(noting.beside(&path, "words.dat").unwrap(), b"a\nb\n");
+        assert!(noting.has_sibling(&path, "words.dat") && !noting.has_sibling(&path, "none.dat"));
+        assert_eq!(noting.read_sibling(&path, "words.dat").unwrap(), b"a\nb\n");
         let sent = Texts::sent(noting.noted());
         drop(folder);
         assert_eq!(sent.read(&path).unwrap(), "SELECT 1;");
-        assert_eq!(sent.beside(&path, "words.dat").unwrap(), b"a\nb\n");
-        assert!(!sent.is_beside(&path, "others.dat"), "nobody read it");
-        assert!(sent.read("/etc/passwd").is_err() && sent.beside("/etc/passwd", "passwd").is_err());
-        assert!(!sent.is_beside("/etc/passwd", "passwd"));
+        assert_eq!(sent.read_sibling(&path, "words.dat").unwrap(), b"a\nb\n");
+        assert!(!sent.has_sibling(&path, "others.dat"), "it was not read");
+        assert!(sent.read("/etc/passwd").is_err() && sent.read_sibling("/etc/passwd", "passwd").is_err());
+        assert!(!sent.has_sibling("/etc/passwd", "passwd"));
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl StreamWork {
     }
 
     pub fn on<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
-        WorkOn { system, work: self, cursors: Cursors::of(self) }
+        WorkOn { system, work: self, cursors: Cursors::for_work(self) }
     }
 }
 
@@ -143,7 +143,7 @@ impl Account for StreamWork {
                 let own = program.native.as_ref().map(|native| native.measure(&evidence.counts));
                 let mut record = measure::record(evidence);
                 if let Some((measurements, marks)) = own {
-                    leave_the_judging(&mut record.measurements);
+                    demote_to_secondary(&mut record.measurements);
                     record.measurements.extend(measurements);
                     record.marks.extend(marks);
                 }
@@ -154,8 +154,8 @@ impl Account for StreamWork {
     }
 }
 
-/// The load says itself what it is judged by, but for what failed: nobody is faster by transactions that fail.
-fn leave_the_judging(measurements: &mut [Measurement]) {
+/// The load says itself what it is judged by, but for what failed: transactions that fail make no system faster.
+fn demote_to_secondary(measurements: &mut [Measurement]) {
     let judged = measurements.iter_mut().map(|found| &mut found.metric).filter(|metric| metric.role == Role::Primary);
     judged.filter(|metric| metric.id != FAILED_SHARE).for_each(|metric| metric.role = Role::Secondary);
 }
@@ -259,7 +259,7 @@ mod tests {
             Measurement::failed_share(Reading::Value(100.0)),
             Measurement::value("errors", "", Direction::Lower, Role::Diagnostic, 9.0),
         ];
-        leave_the_judging(&mut all);
+        demote_to_secondary(&mut all);
         let roles: Vec<Role> = all.iter().map(|found| found.metric.role).collect();
         assert_eq!(roles, [Role::Secondary, Role::Primary, Role::Diagnostic]);
     }

@@ -84,7 +84,7 @@ impl std::fmt::Debug for Action {
 pub trait Procedure: Send + Sync {
     /// # Errors
     ///
-    /// The system failed or its answer was wrong, so the run has no result. A feature that an engine lacks is not an
+    /// The system failed or its answer was wrong, so the run has no result. A feature that an engine does not have is not an
     /// error but a [`model::Reading::Unavailable`] with the reason.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
 

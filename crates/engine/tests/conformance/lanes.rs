@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use families::transactions::{
-    Asking, Flow, Moment, Native, NativeClient, OPEN_TRANSACTION, Program, Protocol, Rows, ScriptOptions, Sent,
+    Flow, Moment, Native, NativeClient, NextStep, OPEN_TRANSACTION, Program, Protocol, Rows, ScriptOptions, Sent,
     compile_with,
 };
 use families::work::StreamTask;
@@ -129,15 +129,15 @@ impl NativeClient for AllRowsClient {
         *self = AllRowsClient::default();
     }
 
-    fn next(&mut self) -> Asking {
+    fn next(&mut self) -> NextStep {
         self.asked += 1;
         match self.asked {
-            1 => Asking::Statement(0, Rows::Discard, Flow::Wait),
-            2 => Asking::Statement(1, Rows::KeepAll, Flow::Wait),
-            3 | 4 => Asking::Statement(2, Rows::Discard, Flow::Pipelined),
-            5 => Asking::Together,
-            6 => Asking::Statement(3, Rows::Discard, Flow::Wait),
-            _ => Asking::End,
+            1 => NextStep::Statement(0, Rows::Discard, Flow::Wait),
+            2 => NextStep::Statement(1, Rows::KeepAll, Flow::Wait),
+            3 | 4 => NextStep::Statement(2, Rows::Discard, Flow::Pipelined),
+            5 => NextStep::Together,
+            6 => NextStep::Statement(3, Rows::Discard, Flow::Wait),
+            _ => NextStep::End,
         }
     }
 

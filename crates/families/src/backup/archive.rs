@@ -128,10 +128,17 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
         }
         let mut payload = [0; 20];
         from.read_exact(&mut payload)?;
-        let word = |at: usize| payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
         let path = String::from_utf8_lossy(&path).into_owned();
-        return Ok(Some(ArchiveEntry { path, kind: ArchiveEntryKind::File { offset: word(8) }, size: word(0) }));
+        return Ok(Some(ArchiveEntry {
+            path,
+            kind: ArchiveEntryKind::File { offset: word(&payload, 8) },
+            size: word(&payload, 0),
+        }));
     }
+}
+
+fn word(payload: &[u8], at: usize) -> u64 {
+    payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
 fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool> {
@@ -162,7 +169,7 @@ impl Class {
     pub const ALL: [(Class, &'static str); 4] =
         [(Class::Data, "data"), (Class::Log, "log"), (Class::Undo, "undo"), (Class::Other, "other")];
 
-    fn of(layout: BackupLayout, path: &str) -> Class {
+    fn from_path(layout: BackupLayout, path: &str) -> Class {
         let name = path.rsplit('/').next().unwrap_or(path);
         match layout {
             BackupLayout::Database | BackupLayout::Sql => Class::Data,
@@ -194,8 +201,8 @@ pub struct ClassSize {
     pub stored_bytes: u64,
     /// Bytes in whole pages of zeros.
     pub zero_bytes: u64,
-    /// Of `stored_bytes`, those of other pages, compressed separately: even tightly packed zeros would count beside
-    /// little content.
+    /// The part of `stored_bytes` that other pages take, compressed separately: even tightly packed zeros would count next
+    /// to little content.
     pub stored_content_bytes: u64,
 }
 
@@ -222,8 +229,11 @@ struct Part {
 
 impl Part {
     fn new(compression: Compression) -> io::Result<Part> {
-        let encoder = || Encoder::new(compression, Count::default());
-        Ok(Part { share: ClassSize::default(), content: encoder()?, zeros: encoder()? })
+        Ok(Part {
+            share: ClassSize::default(),
+            content: Encoder::new(compression, Count::default())?,
+            zeros: Encoder::new(compression, Count::default())?,
+        })
     }
 
     fn finish(self) -> io::Result<ClassSize> {
@@ -245,7 +255,7 @@ struct Split {
 impl Split {
     fn begin(&mut self, path: &str) -> io::Result<()> {
         self.end_page()?;
-        self.now = Class::of(self.layout, path);
+        self.now = Class::from_path(self.layout, path);
         if !self.parts.contains_key(&self.now) {
             self.parts.insert(self.now, Part::new(self.compression)?);
         }
@@ -254,7 +264,9 @@ impl Split {
 
     /// An incomplete page counts as content.
     fn end_page(&mut self) -> io::Result<()> {
-        if let Some(part) = self.parts.get_mut(&self.now).filter(|_| !self.page.is_empty()) {
+        if !self.page.is_empty()
+            && let Some(part) = self.parts.get_mut(&self.now)
+        {
             let whole = self.page.len() == Class::page_bytes(self.layout);
             if whole && self.page.iter().all(|byte| *byte == 0) {
                 part.share.zero_bytes += self.page.len() as u64;
@@ -380,26 +392,26 @@ mod tests {
                     bytes.truncate(at);
                 }
                 bytes.splice(at..(at + with.len()).min(bytes.len()), with.iter().copied());
-                let mut told = 0;
-                let mut take = |told: &mut usize, piece: &[u8]| {
-                    *told += piece.len();
+                let mut read_bytes = 0;
+                let _ = read(layout, &mut &bytes[..], &mut read_bytes, &mut |_, _| Ok(()), &mut |sum: &mut usize, piece: &[u8]| {
+                    *sum += piece.len();
                     Ok(())
-                };
-                let _ = read(layout, &mut &bytes[..], &mut told, &mut |_, _| Ok(()), &mut take);
-                prop_assert!(told <= bytes.len());
+                });
+                prop_assert!(read_bytes <= bytes.len());
             }
         }
     }
 
     /// A new WAL segment is zeros after its first blocks, which must not be charged with packed zeros.
     #[test]
-    fn zeros_are_not_charged_to_the_little_content_beside_them() {
+    fn zeros_are_not_charged_to_the_little_content_next_to_them() {
         let mut state = 1u64;
-        let noise = |_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 56) as u8
-        };
-        let mut segment: Vec<u8> = (0..8192).map(noise).collect();
+        let mut segment: Vec<u8> = (0..8192)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            })
+            .collect();
         segment.extend_from_slice(&[b'x'; 8192]);
         segment.resize(16 << 20, 0);
         let archive = tar(&[("pg_wal/1", b'0', &segment)]);

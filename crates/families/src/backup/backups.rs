@@ -39,7 +39,7 @@ pub enum Destination {
 pub enum Sealing {
     #[default]
     Open,
-    /// With a key made by étalon.
+    /// The backup is encrypted with a key made by étalon.
     Encrypted,
 }
 
@@ -104,7 +104,7 @@ pub enum Writer {
 
 #[derive(Clone, Copy, Debug)]
 pub struct BackupRequest<'a> {
-    /// As the plan has it.
+    /// The method as the plan names it.
     pub method: &'a str,
     pub compression: Compression,
     pub compressor: Compressor,
@@ -129,7 +129,7 @@ impl BackupRequest<'_> {
         }
     }
 
-    /// This method lacks the compressor.
+    /// This method does not have the compressor.
     pub fn no_such_compressor(&self, why: &str) -> Failure {
         let place = match self.compressor {
             Compressor::Server => "server",
@@ -150,9 +150,10 @@ impl BackupRequest<'_> {
 }
 
 pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
-    match interrupt.load(Ordering::Relaxed) {
-        true => Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user")),
-        false => Ok(()),
+    if interrupt.load(Ordering::Relaxed) {
+        Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user"))
+    } else {
+        Ok(())
     }
 }
 
@@ -174,13 +175,13 @@ pub struct TakenBackup {
     pub compression: Compression,
     /// What it is inside.
     pub layout: BackupLayout,
-    /// Of étalon's compression threads; 0 if none.
+    /// The CPU time of étalon's compression threads; 0 if there are none.
     pub compressor_cpu_s: f64,
     /// Names of other files of it, which a restore does not read and its size leaves out.
     pub unread: &'static [&'static str],
     /// For readers, such as that a fallback was used.
     pub notes: Vec<String>,
-    /// Of a backup that the server wrote itself; `file` is then only a name.
+    /// What is known of a backup that the server wrote itself; `file` is then only a name.
     pub served: Option<Served>,
 }
 
@@ -196,10 +197,10 @@ pub struct Served {
 
 /// A private restored database. Dropping it removes it.
 pub trait Restored {
-    /// With étalon's tables.
+    /// A session in the database that has étalon's tables.
     fn session(&mut self) -> Result<Box<dyn Session>, Failure>;
 
-    /// Of the server started for the restore.
+    /// The CPU time of the server that was started for the restore.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
     /// The server's own figures of the restore.
@@ -227,9 +228,10 @@ pub trait Backups {
     /// [`FailureKind::Unsupported`]: it is another engine's.
     fn method(&self, wanted: &str) -> Result<BackupMethod, Failure> {
         let (engine, known) = self.methods();
-        let found = match wanted == BackupMethod::NATIVE.0 {
-            true => known.first(),
-            false => known.iter().find(|method| method.0 == wanted),
+        let found = if wanted == BackupMethod::NATIVE.0 {
+            known.first()
+        } else {
+            known.iter().find(|method| method.0 == wanted)
         };
         found.copied().ok_or_else(|| {
             let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.0)).collect();
@@ -242,7 +244,7 @@ pub trait Backups {
     /// Whether the backup is possible, before anything is done.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
-    /// Why the engine lacks a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
+    /// Why the engine does not have a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
     /// engines.
     fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
@@ -250,7 +252,7 @@ pub trait Backups {
             .then(|| format!("{name} is a codec that some servers have themselves, and neither this one nor étalon")))
     }
 
-    /// With versions; empty if étalon does it itself, or they are missing.
+    /// The programs that a method needs, with versions; empty if étalon does it itself, or they are missing.
     fn programs(&self, method: &str) -> Vec<(String, String)> {
         let _ = method;
         Vec::new()

@@ -35,7 +35,7 @@ pub const NAMES: [&str; 6] = ["none", "gzip", "lz4", "zstd", "ms_xpress", "qat_d
 pub struct Compression {
     pub codec: Codec,
     pub level: u32,
-    /// Compression threads beside the feeding one. Zstandard only.
+    /// Compression threads besides the feeding one. Zstandard only.
     pub workers: u32,
 }
 
@@ -44,7 +44,6 @@ impl Compression {
 
     /// Level 0 is the codec's default.
     pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
-        let refuse = |what: String, cause: String| Err(Failure::new(FailureKind::Plan, what, cause));
         let found = CODECS.iter().find(|(_, known, ..)| *known == name);
         let Some(&(codec, name, _, usual, highest)) = found else {
             return refuse(format!("compress with `{name}`"), "there is no such codec".to_owned());
@@ -100,6 +99,10 @@ impl Compression {
     fn entry(self) -> (Codec, &'static str, &'static str, u32, u32) {
         CODECS.iter().find(|entry| entry.0 == self.codec).copied().unwrap_or(CODECS[0])
     }
+}
+
+fn refuse(what: String, cause: String) -> Result<Compression, Failure> {
+    Err(Failure::new(FailureKind::Plan, what, cause))
 }
 
 pub enum Encoder<W: Write> {
@@ -167,7 +170,7 @@ pub struct Decoder {
     inner: Box<dyn Read + Send>,
     compression: Compression,
     pub bytes: u64,
-    /// Of reading and decompressing; zero without a codec.
+    /// The CPU time of reading and decompressing; zero without a codec.
     pub cpu: Duration,
     rate: Option<Rate>,
 }
@@ -242,12 +245,15 @@ mod tests {
     fn levels_and_workers_that_do_not_exist_are_refused() {
         assert_eq!(Compression::new("zstd", 0, 0).unwrap().level, 3);
         assert_eq!(Compression::new("none", 7, 3).unwrap(), Compression::NONE);
-        let refused = |name, level, workers| Compression::new(name, level, workers).unwrap_err().to_string();
         assert!(refused("gzip", 10, 0).contains("1 to 9"));
         assert!(refused("lz4", 0, 2).contains("only zstd"));
         assert!(refused("brotli", 0, 0).contains("no such codec"));
         assert!(refused("ms_xpress", 3, 0).contains("has no levels"));
         let own = Compression::new("ms_xpress", 0, 0).unwrap();
         assert!(!own.is_known_here() && Encoder::new(own, Vec::new()).is_err());
+    }
+
+    fn refused(name: &str, level: u32, workers: u32) -> String {
+        Compression::new(name, level, workers).unwrap_err().to_string()
     }
 }

@@ -104,7 +104,6 @@ impl Material {
     }
 
     pub(super) fn dataset(self) -> Dataset {
-        let column = |name, kind| Column { name, kind, nulls: Nulls::Refused };
         let Material { size_mib, compressible, seed } = self;
         let table = Table {
             name: Cow::Borrowed(TABLE),
@@ -128,6 +127,10 @@ impl Material {
             ..Dataset::default()
         }
     }
+}
+
+fn column(name: &'static str, kind: ColumnKind) -> Column {
+    Column { name, kind, nulls: Nulls::Refused }
 }
 
 fn body(rng: &mut Rng, random: usize) -> String {
@@ -234,7 +237,7 @@ mod tests {
         }
     }
 
-    /// Of most engines.
+    /// The dialect of most engines.
     struct Words;
 
     impl Dialect for Words {
@@ -253,13 +256,12 @@ mod tests {
                 row
             })
             .collect();
-        let go_on = || Ok(());
-        let right = ask(&mut Memory(rows.clone()), &Words, &go_on).unwrap();
+        let right = ask(&mut Memory(rows.clone()), &Words, &|| Ok(())).unwrap();
         assert_eq!(right.rows, material.rows());
         let mut changed = rows.clone();
         changed[3_000][2] = Datum::Text(Cow::Borrowed("x"));
-        assert_ne!(ask(&mut Memory(changed), &Words, &go_on).unwrap(), right);
+        assert_ne!(ask(&mut Memory(changed), &Words, &|| Ok(())).unwrap(), right);
         rows.pop();
-        assert_ne!(ask(&mut Memory(rows), &Words, &go_on).unwrap(), right);
+        assert_ne!(ask(&mut Memory(rows), &Words, &|| Ok(())).unwrap(), right);
     }
 }

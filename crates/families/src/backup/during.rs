@@ -4,7 +4,7 @@ use std::thread;
 
 use model::{Point, RunRecord, RunState};
 
-use super::figures::lacking;
+use super::figures::unavailable;
 use crate::dataset::Dataset;
 use crate::step::{StepContext, StepOutcome, Stepped};
 use crate::transactions::Transactions;
@@ -35,7 +35,7 @@ pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, St
     }
 }
 
-pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
+pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all.name = format!("{}, and {}", all.name, load.name);
     all.tables.extend(load.tables);
     all.indexes.extend(load.indexes);
@@ -57,7 +57,7 @@ fn run_task<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'
 }
 
 /// Runs `run` once the load has warmed up, and ends the load when it returns.
-pub(super) fn while_it_runs<T>(
+pub(super) fn run_under_load<T>(
     task: &StreamTask,
     context: &StepContext<'_>,
     run: impl FnOnce() -> Result<T, Failure>,
@@ -73,15 +73,14 @@ pub(super) fn while_it_runs<T>(
         let record = load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (done, record)
     });
-    let interrupted = || Failure::new(FailureKind::Other, "go on", "interrupted by the user");
     match (done.transpose()?, record?) {
         (Some(done), record) if record.state == RunState::Measured => Ok((done, record)),
-        _ => Err(interrupted()),
+        _ => Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user")),
     }
 }
 
 /// The same load without a backup, to compare with.
-pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+pub(super) fn run_load_without_backup(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
     let run = RunTask {
         system: context.system,
@@ -95,6 +94,6 @@ pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<
         return Ok(Stepped::Interrupted);
     }
     let RunRecord { elapsed_s, mut measurements, series, marks, .. } = record;
-    measurements.extend(lacking("no backup was taken").measurements);
+    measurements.extend(unavailable("no backup was taken").measurements);
     Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
 }

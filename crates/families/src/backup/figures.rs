@@ -57,9 +57,8 @@ impl Cost {
 
     /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
     /// themselves.
-    pub(super) fn is_not_known_beside_a_load(&mut self) {
-        let reason = || Reading::unavailable("the CPU time is that of the transactions beside it, too");
-        (self.server, self.client) = (reason(), reason());
+    pub(super) fn is_not_known_under_load(&mut self) {
+        (self.server, self.client) = (shared_with_transactions(), shared_with_transactions());
         self.placement = Placement::Server;
     }
 
@@ -75,6 +74,10 @@ impl Cost {
             }
         }
     }
+}
+
+fn shared_with_transactions() -> Reading {
+    Reading::unavailable("the CPU time is that of the transactions beside it, too")
 }
 
 pub(super) struct RestoredFigures {
@@ -95,11 +98,17 @@ const NO_BACKUP: [(&str, &str, Direction); 3] = [
 ];
 
 /// The reason in place of every primary figure.
-pub(super) fn lacking(reason: &str) -> StepOutcome {
-    let none = |(id, unit, direction): (&str, &str, Direction)| {
-        Measurement::new(id, unit, direction, Role::Primary, Reading::unavailable(reason))
-    };
-    StepOutcome { measurements: NO_BACKUP.into_iter().chain(NO_RESTORE).map(none).collect(), ..StepOutcome::default() }
+pub(super) fn unavailable(reason: &str) -> StepOutcome {
+    StepOutcome {
+        measurements: NO_BACKUP
+            .into_iter()
+            .chain(NO_RESTORE)
+            .map(|(id, unit, direction)| {
+                Measurement::new(id, unit, direction, Role::Primary, Reading::unavailable(reason))
+            })
+            .collect(),
+        ..StepOutcome::default()
+    }
 }
 
 const NOT_RESTORED: &str = "the backup was thrown away, as the plan says, and cannot be restored";
@@ -114,11 +123,11 @@ pub(super) struct Figures {
     pub(super) classes: BTreeMap<Class, ClassSize>,
     pub(super) compression: Compression,
     pub(super) taken: TakenBackup,
-    /// Of the transactions meanwhile.
+    /// The transactions that ran meanwhile.
     pub(super) load: Option<RunRecord>,
 }
 
-fn of(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
+fn measured(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
     Measurement::value(id, unit, direction, role, value)
 }
 
@@ -133,7 +142,7 @@ impl Figures {
             load.map_or_else(Default::default, |load| (load.measurements, load.series, load.marks));
         let step = |all: &mut Vec<Measurement>, name: &str, cost: &Cost| {
             let rate = self.source_bytes as f64 / MIB / cost.elapsed_s.max(1e-9);
-            all.push(of(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
+            all.push(measured(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
             let per_gib = match cost.total() {
                 Reading::Value(seconds) => Reading::Value(seconds / (self.source_bytes.max(1) as f64 / GIB)),
                 unavailable => unavailable,
@@ -142,7 +151,7 @@ impl Figures {
             all.push(Measurement::new(&id, "s/GiB", Direction::Lower, Role::Primary, per_gib));
             if name == "backup" {
                 let size = self.stored_bytes as f64;
-                all.push(of("backup_size", "bytes", Direction::Lower, Role::Primary, size));
+                all.push(measured("backup_size", "bytes", Direction::Lower, Role::Primary, size));
             }
         };
         step(&mut all, "backup", &self.backup);
@@ -153,9 +162,9 @@ impl Figures {
                 Measurement::new(id, unit, direction, Role::Primary, none)
             })),
         }
-        all.push(of("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
+        all.push(measured("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
         let saved = percent_saved(self.source_bytes, self.stored_bytes);
-        all.push(of("saving", "%", Direction::Neither, Role::Diagnostic, saved));
+        all.push(measured("saving", "%", Direction::Neither, Role::Diagnostic, saved));
         let rows = match self.restored {
             Some(_) => Reading::Value(self.rows as f64),
             None => Reading::unavailable(NOT_RESTORED),
@@ -178,15 +187,13 @@ impl Figures {
             all.extend(restored.figures.iter().cloned());
         }
         all.extend(self.taken.served.iter().flat_map(|served| served.figures.iter().cloned()));
-        let note = |detail: &String| Mark::new(MarkKind::Note, detail.clone());
-        marks.extend(self.taken.notes.iter().map(note));
+        marks.extend(self.taken.notes.iter().map(|detail| Mark::new(MarkKind::Note, detail.clone())));
         let restored_s = self.restored.as_ref().map_or(0.0, |restored| restored.cost.elapsed_s);
         let elapsed_s = self.backup.elapsed_s + restored_s;
         StepOutcome { elapsed_s, measurements: all, series, marks }
     }
 
     fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
-        let seconds = |id: String, role, reading| Measurement::new(&id, "s", Direction::Lower, role, reading);
         all.push(seconds(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
         if cost.parts.len() > 1 {
             for (part, elapsed_s) in &cost.parts {
@@ -212,7 +219,6 @@ impl Figures {
 
     /// Saving by class, and zero pages of the source, which save even when encrypted.
     fn class_figures(&self, all: &mut Vec<Measurement>) {
-        let neither = |id: String, unit, value| of(&id, unit, Direction::Neither, Role::Diagnostic, value);
         for (class, name) in Class::ALL {
             let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
             all.push(neither(format!("source_size/{name}"), "bytes", share.source_bytes as f64));
@@ -229,11 +235,19 @@ impl Figures {
     }
 }
 
+fn neither(id: String, unit: &str, value: f64) -> Measurement {
+    measured(&id, unit, Direction::Neither, Role::Diagnostic, value)
+}
+
+fn seconds(id: String, role: Role, reading: Reading) -> Measurement {
+    Measurement::new(&id, "s", Direction::Lower, role, reading)
+}
+
 /// At twentieths of the time.
 fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
     let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
     for (percent, bytes) in at_twentieths(&points) {
         let id = format!("{name}/{percent:03}");
-        all.push(of(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
+        all.push(measured(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
     }
 }

@@ -26,7 +26,7 @@ pub struct Meter {
     pub codec_cpu_s: f64,
     /// If the step counted them.
     pub source_bytes: Option<u64>,
-    /// Of a server started for the restore, when the first part began.
+    /// The CPU time of a server started for the restore, when the first part began.
     pub server_cpu_before_s: f64,
     /// Limits on étalon and its children, from the first part on.
     bounds: Bounds,
@@ -34,7 +34,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn held(bounds: &Bounds) -> Meter {
+    pub fn with_limits(bounds: &Bounds) -> Meter {
         Meter { bounds: bounds.clone(), ..Meter::default() }
     }
 
@@ -61,7 +61,7 @@ impl Meter {
         released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))
     }
 
-    /// Of all parts.
+    /// The time of all parts together.
     pub fn elapsed_s(&self) -> f64 {
         self.parts.iter().map(|(_, seconds)| seconds).sum()
     }
@@ -116,12 +116,13 @@ fn rest(length: Duration, ended: &AtomicBool) {
 pub fn at_twentieths(points: &[(f64, f64)]) -> Vec<(usize, f64)> {
     const STEPS: usize = 20;
     let Some((end, _)) = points.last().copied() else { return Vec::new() };
-    let at = |step: usize| {
-        let until = end * step as f64 / STEPS as f64;
-        let seen = points.iter().take_while(|(when, _)| *when <= until + 1e-9).last().or(points.first());
-        seen.map(|(_, value)| (step * 100 / STEPS, *value))
-    };
-    (0..=STEPS).filter_map(at).collect()
+    (0..=STEPS)
+        .filter_map(|step| {
+            let until = end * step as f64 / STEPS as f64;
+            let seen = points.iter().take_while(|(when, _)| *when <= until + 1e-9).last().or(points.first());
+            seen.map(|(_, value)| (step * 100 / STEPS, *value))
+        })
+        .collect()
 }
 
 #[cfg(test)]

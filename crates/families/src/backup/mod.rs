@@ -124,10 +124,6 @@ impl Workload for Backup {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
         let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
-        let share = |percent: Option<u64>, mib_s: Option<u64>| ResourceLimits {
-            cores: percent.map(|percent| percent as f64 / 100.0),
-            io_bytes_s: mib_s.map(|mib| mib << 20),
-        };
         let load = during::read(point, grants)?;
         if keys.method == BackupMethod::NONE.0 && load.is_none() {
             let cause = "there would be neither a backup nor a load";
@@ -135,7 +131,7 @@ impl Workload for Backup {
                 .hint("set `load = { script = \"tpcb-like\" }`, too"));
         }
         let (dataset, load) = match load {
-            Some((tables, load)) => (during::beside(material.dataset(), tables), Some(load)),
+            Some((tables, load)) => (during::merge_datasets(material.dataset(), tables), Some(load)),
             None => (material.dataset(), None),
         };
         let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());
@@ -153,8 +149,8 @@ impl Workload for Backup {
             max_rate_bytes_s: (rate > 0).then_some(rate << 20),
             restore_max_rate_bytes_s: keys.restore_max_rate_mib_s.map(|rate| rate << 20),
             server_cores: (percent > 0).then_some(percent as f64 / 100.0),
-            backup: share(keys.backup_cpu_percent, keys.backup_io_mib_s),
-            restore: share(keys.restore_cpu_percent, keys.restore_io_mib_s),
+            backup: resource_limits(keys.backup_cpu_percent, keys.backup_io_mib_s),
+            restore: resource_limits(keys.restore_cpu_percent, keys.restore_io_mib_s),
             load,
             scope: if keys.whole_server { BackupScope::WholeServer } else { BackupScope::OwnDatabase },
             folder,
@@ -168,14 +164,17 @@ impl Workload for Backup {
     }
 }
 
+fn resource_limits(percent: Option<u64>, mib_s: Option<u64>) -> ResourceLimits {
+    ResourceLimits { cores: percent.map(|percent| percent as f64 / 100.0), io_bytes_s: mib_s.map(|mib| mib << 20) }
+}
+
 /// `MAXTRANSFERSIZE` has steps of 64 KiB.
 fn transfer_kib(kib: u64) -> Result<u32, Failure> {
-    match kib.is_multiple_of(64) {
-        true => Ok(kib as u32),
-        false => {
-            let cause = "transfers are multiples of 64 KiB, up to 4096";
-            Err(Failure::new(FailureKind::Plan, format!("transfer {kib} KiB at a time"), cause))
-        }
+    if kib.is_multiple_of(64) {
+        Ok(kib as u32)
+    } else {
+        let cause = "transfers are multiples of 64 KiB, up to 4096";
+        Err(Failure::new(FailureKind::Plan, format!("transfer {kib} KiB at a time"), cause))
     }
 }
 

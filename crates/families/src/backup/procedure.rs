@@ -11,7 +11,7 @@ use model::{Facts, Reading};
 use super::claims::{self, Searched, Watchword};
 use super::data::{self, Material, TableChecksum};
 use super::during;
-use super::figures::{Cost, Figures, RestoredFigures, lacking};
+use super::figures::{Cost, Figures, RestoredFigures, unavailable};
 use crate::backup::archive;
 use crate::backup::backups::{
     BackupRequest, BackupScope, Backups, Compressor, Destination, Preallocation, Restored, Sealing, ServerSide,
@@ -42,9 +42,9 @@ pub(super) struct BackupProcedure {
     pub(super) restore_max_rate_bytes_s: Option<u64>,
     /// During the backup.
     pub(super) server_cores: Option<f64>,
-    /// Of the backup process alone.
+    /// The limits of the backup process alone.
     pub(super) backup: ResourceLimits,
-    /// Of the whole restore.
+    /// The limits of the whole restore.
     pub(super) restore: ResourceLimits,
     pub(super) load: Option<StreamTask>,
     pub(super) scope: BackupScope,
@@ -65,8 +65,10 @@ pub(super) struct ResourceLimits {
 
 impl ResourceLimits {
     fn in_folder(self, folder: &Path) -> Bounds {
-        let io = |bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] };
-        Bounds { cores: self.cores, io: self.io_bytes_s.map(io) }
+        Bounds {
+            cores: self.cores,
+            io: self.io_bytes_s.map(|bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] }),
+        }
     }
 }
 
@@ -87,15 +89,17 @@ impl crate::workload::Procedure for BackupProcedure {
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        if let Some(load) = self.load.as_ref().filter(|_| self.method == BackupMethod::NONE.0) {
-            return during::alone(load, context);
+        if self.method == BackupMethod::NONE.0
+            && let Some(load) = &self.load
+        {
+            return during::run_load_without_backup(load, context);
         }
         let backups = context.system.backups()?;
-        let lacks = backups.lacks(self.compression)?;
+        let missing = backups.lacks(self.compression)?;
         let writer = backups.writer();
         drop(backups);
-        if let Some(reason) = lacks {
-            return Ok(Stepped::Done(lacking(&reason)));
+        if let Some(reason) = missing {
+            return Ok(Stepped::Done(unavailable(&reason)));
         }
         let ran = self.run_in_scratch(context, writer);
         match ran {
@@ -106,12 +110,9 @@ impl crate::workload::Procedure for BackupProcedure {
 }
 
 impl BackupProcedure {
-    /// Refuses options that this kind of backup lacks.
+    /// Refuses options that this kind of backup does not have.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
         let asked = self.server_side().first_asked();
-        let refuse = |key: &str, cause: &str| {
-            Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
-        };
         let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
         match (writer, asked, io.iter().find(|(_, bytes_s)| bytes_s.is_some())) {
             (Writer::Here, Some(key), _) => {
@@ -158,7 +159,7 @@ impl BackupProcedure {
         }
         let tried = "make a folder for the backup";
         // A server's own folder.
-        let base = self.folder.as_deref().filter(|_| writer == Writer::Here);
+        let base = if writer == Writer::Here { self.folder.as_deref() } else { None };
         let scratch = Scratch::new("backup", base).map_err(|error| failed(tried, error))?;
         let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
         for folder in &folders {
@@ -223,10 +224,10 @@ impl BackupProcedure {
         };
         let ((taken, mut backup, growth), load) = match &self.load {
             None => (limited()?, None),
-            Some(task) => during::while_it_runs(task, context, limited).map(|(done, record)| (done, Some(record)))?,
+            Some(task) => during::run_under_load(task, context, limited).map(|(done, record)| (done, Some(record)))?,
         };
         if load.is_some() {
-            backup.is_not_known_beside_a_load();
+            backup.is_not_known_under_load();
         }
         claims::check_file(&taken, request)?;
         // What is restored must not have this.
@@ -293,7 +294,7 @@ impl BackupProcedure {
             Writer::Here => (into.bounds.clone(), None),
             Writer::Server => (Bounds::default(), into.bounds.cores),
         };
-        let mut meter = Meter::held(&bounds);
+        let mut meter = Meter::with_limits(&bounds);
         let limit = of_server.map(|cores| system.limit_cpu(cores)).transpose()?;
         let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
         let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
@@ -353,6 +354,10 @@ impl BackupProcedure {
         let classes = split.map_err(|error| io_failure(tried, &error))?;
         claims::check_encryption(searched.is_found).map(|()| classes)
     }
+}
+
+fn refuse(key: &str, cause: &str) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
 }
 
 fn back_up(

@@ -39,7 +39,7 @@ struct Coded {
 #[derive(Clone, Debug)]
 pub struct WrittenBackup {
     pub path: PathBuf,
-    /// Of the compressing thread, without its workers.
+    /// The CPU time of the compressing thread, without its workers.
     pub compressor_cpu_s: f64,
 }
 
@@ -136,7 +136,7 @@ impl Coded {
         let (give, full) = sync_channel::<Vec<u8>>(CHUNKS);
         let (give_back, emptied) = channel();
         let mut encoder = Encoder::new(compression, file)?;
-        let compress = move || {
+        let thread = std::thread::Builder::new().name("etalon-codec".to_owned()).spawn(move || {
             for mut chunk in full {
                 encoder.write_all(&chunk)?;
                 chunk.clear();
@@ -145,8 +145,7 @@ impl Coded {
             }
             let file = encoder.finish()?;
             Ok((file, host::cpu::thread_cpu().unwrap_or_default()))
-        };
-        let thread = std::thread::Builder::new().name("etalon-codec".to_owned()).spawn(compress)?;
+        })?;
         Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
     }
 

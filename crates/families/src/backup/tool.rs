@@ -18,11 +18,11 @@ use load::error::{Failure, FailureKind};
 const LOOK: Duration = Duration::from_millis(5);
 /// Bytes per read of a pipe.
 const CHUNK: usize = 1 << 18;
-/// Of a program's output, in messages.
+/// The number of lines of a program's output that messages show.
 const SHOWN_LINES: usize = 4;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// In `folders`, else on `PATH`.
+/// Finds a program in `folders`, else on `PATH`.
 pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = folders.iter().cloned().chain(std::env::split_paths(&path));
@@ -165,11 +165,14 @@ impl ToolCall {
     /// The lines that name the reason, else the last ones.
     fn last_words(&self, said: &str) -> String {
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let is_telling = |line: &&&str| {
-            let lower = line.to_lowercase();
-            lower.contains("error") || lower.contains("fatal") || lower.contains("could not")
-        };
-        let telling: Vec<&str> = lines.iter().filter(is_telling).copied().collect();
+        let telling: Vec<&str> = lines
+            .iter()
+            .filter(|line| {
+                let lower = line.to_lowercase();
+                lower.contains("error") || lower.contains("fatal") || lower.contains("could not")
+            })
+            .copied()
+            .collect();
         let lines = if telling.is_empty() { lines } else { telling };
         let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
         if last.is_empty() { "it said nothing".to_owned() } else { last.join("; ") }

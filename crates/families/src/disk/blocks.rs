@@ -79,7 +79,7 @@ pub struct BlockLoad {
     pub depth: u32,
     pub pools: Pools,
     pub files: Vec<DataFile>,
-    /// In each file.
+    /// The offset of the span in each file.
     pub offset_bytes: u64,
     /// `None`: to the end of the file.
     pub span_bytes: Option<u64>,
@@ -150,7 +150,7 @@ impl BlockLoad {
     }
 }
 
-/// In a cache line of its own, so that threads do not slow each other down.
+/// A cursor in a cache line of its own, so that threads do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Cursor(AtomicU64);
@@ -163,7 +163,7 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    pub fn of(work: &StreamWork) -> Cursors {
+    pub fn for_work(work: &StreamWork) -> Cursors {
         let StreamWork::Blocks(load) = work else { return Cursors::default() };
         let files = load.files.len();
         let threads = match load.pattern {
@@ -217,12 +217,14 @@ impl<'a> BlockStream<'a> {
     /// `sizes` in bytes. `None` if a span does not fit or holds no block.
     pub fn new(load: &'a BlockLoad, cursors: &'a Cursors, sizes: &[u64]) -> Option<BlockStream<'a>> {
         let block_bytes = u64::from(load.block_bytes.max(1));
-        let blocks_of = |size: &u64| {
-            let rest = size.checked_sub(load.offset_bytes)?;
-            let span = load.span_bytes.unwrap_or(rest);
-            (span <= rest && span >= block_bytes).then_some(span / block_bytes)
-        };
-        let blocks = sizes.iter().map(blocks_of).collect::<Option<Vec<u64>>>()?;
+        let blocks = sizes
+            .iter()
+            .map(|size| {
+                let rest = size.checked_sub(load.offset_bytes)?;
+                let span = load.span_bytes.unwrap_or(rest);
+                (span <= rest && span >= block_bytes).then_some(span / block_bytes)
+            })
+            .collect::<Option<Vec<u64>>>()?;
         let unsynced = load.files.iter().map(|_| AtomicU32::new(0)).collect();
         (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks, unsynced })
     }
@@ -274,7 +276,7 @@ pub struct BlockClient {
 /// How far an operation has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    Begun,
+    Started,
     Moved,
     Synced,
 }
@@ -286,7 +288,7 @@ impl Stream for BlockStream<'_> {
     fn client(&self, seed: u64, client: u32) -> BlockClient {
         let (thread, file) = self.load.place(client);
         let among = self.load.among(thread, file);
-        BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Begun }
+        BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Started }
     }
 
     fn begin(&self, client: &mut BlockClient, index: u64) {
@@ -302,12 +304,12 @@ impl Stream for BlockStream<'_> {
             }
         };
         client.request = if reads { BlockRequest::Read { file, offset } } else { BlockRequest::Write { file, offset } };
-        client.stage = Stage::Begun;
+        client.stage = Stage::Started;
     }
 
     fn next(&self, client: &mut BlockClient, op: &mut BlockRequest) -> Next {
         match client.stage {
-            Stage::Begun => {
+            Stage::Started => {
                 *op = client.request;
                 client.stage = Stage::Moved;
                 Next::Op

@@ -134,7 +134,7 @@ fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
     }
 }
 
-/// In percent.
+/// The share of reads in percent.
 fn reads(keys: &DiskKeys) -> Result<u32, Failure> {
     match (keys.op.as_str(), keys.read_percent) {
         ("mixed", Some(percent)) => Ok(percent),

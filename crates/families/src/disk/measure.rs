@@ -53,9 +53,9 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
     marks.extend(done_without(evidence.counts.transfer.as_ref()));
     let is_real = evidence.counts.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
-    marks.extend(
-        Some(evidence.latencies.service()).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)),
-    );
+    if is_real {
+        marks.extend(sooner_than_flash(load, evidence.latencies.service()));
+    }
     RunRecord {
         state: RunState::Measured,
         reason: None,
@@ -70,10 +70,8 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
 
 /// Published tables judge random I/O by operations, sequential I/O by bytes.
 fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
-    let (iops, bandwidth) = match load.pattern.is_sequential() {
-        true => (Role::Secondary, Role::Primary),
-        false => (Role::Primary, Role::Secondary),
-    };
+    let (iops, bandwidth) =
+        if load.pattern.is_sequential() { (Role::Secondary, Role::Primary) } else { (Role::Primary, Role::Secondary) };
     let mib_per_s = rate * f64::from(load.block_bytes) / MIB;
     let mut all = vec![
         Measurement::value("iops", "io/s", Direction::Higher, iops, rate),
@@ -85,7 +83,7 @@ fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
     all
 }
 
-/// Of the reads or writes of a mixed load.
+/// Adds the figures of the reads or writes of a mixed load.
 fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
     let rate = kind.completed.total() * 1e9 / counts.window_ns.max(1) as f64;
@@ -101,12 +99,11 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
 fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let operations = counts.succeeded_in_window.max(1) as f64;
-    let unknown = |why: &str| Reading::unavailable(why);
     let with_helpers = counts.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
     let cpu = match counts.cpu_ns {
-        _ if with_helpers => unknown("threads of their own carry the operations out, and are not counted"),
+        _ if with_helpers => Reading::unavailable("threads of their own carry the operations out, and are not counted"),
         Some(cpu_ns) => Reading::Value(cpu_ns as f64 / 1e3 / operations),
-        None => unknown("the operating system did not tell"),
+        None => Reading::unavailable("the operating system did not tell"),
     };
     into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
     if let Some(transfer) = &counts.transfer {
@@ -120,7 +117,7 @@ fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     client::shares(evidence, into);
     let entries = match counts.kernel_entries {
         Some(entries) => Reading::Value(entries as f64 / operations),
-        None => unknown("they are not counted"),
+        None => Reading::unavailable("they are not counted"),
     };
     into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
     client::lag(evidence, into);
@@ -128,12 +125,16 @@ fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
 
 /// Device traffic compared with what was asked.
 fn reached(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reached, String> {
-    let missing = || "the devices were not asked".to_owned();
-    let transfer = evidence.counts.transfer.as_ref().ok_or_else(missing)?;
-    let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
-    let now = evidence.counters.devices.as_ref().ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
+    let transfer = evidence.counts.transfer.as_ref().ok_or_else(devices_were_not_asked)?;
+    let then = before.ok_or_else(devices_were_not_asked)?.layers.as_ref().map_err(Clone::clone)?;
+    let now =
+        evidence.counters.devices.as_ref().ok_or_else(devices_were_not_asked)?.layers.as_ref().map_err(Clone::clone)?;
     let asked = RequestedBytes { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
     Ok(now.since(then, asked))
+}
+
+fn devices_were_not_asked() -> String {
+    "the devices were not asked".to_owned()
 }
 
 fn of_devices(
@@ -151,25 +152,40 @@ fn of_devices(
     };
     push("device_read_share", "", of_reached(&|reached| reached.read.value(), "nothing was to be read"));
     push("device_write_share", "", of_reached(&|reached| reached.written.value(), "nothing was to be written"));
-    let deepest = |reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64| {
-        let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
-        Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
-    };
     let none = "there are no devices";
     push("device_reads", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.reads as f64), none));
     push("device_writes", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.writes as f64), none));
-    let flushes = |traffic: &LayerTraffic| traffic.did.flushes.map_or(f64::NAN, |flushes| flushes as f64);
-    let flushes = |reached: &Reached| deepest(reached, &flushes).filter(|count| !count.is_nan());
-    push("device_flushes", "", of_reached(&flushes, "this kernel does not count them"));
-    let of = |devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>| {
-        let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
-        read.into()
-    };
-    let celsius = |devices: &Devices| devices.celsius.clone();
+    push(
+        "device_flushes",
+        "",
+        of_reached(
+            &|reached: &Reached| {
+                deepest(reached, &|traffic: &LayerTraffic| {
+                    traffic.did.flushes.map_or(f64::NAN, |flushes| flushes as f64)
+                })
+                .filter(|count| !count.is_nan())
+            },
+            "this kernel does not count them",
+        ),
+    );
     let after = evidence.counters.devices.as_ref();
-    push("temperature_before", "°C", of(before, &celsius));
-    push("temperature_after", "°C", of(after, &celsius));
-    push("extents", "", of(after, &|devices| devices.extents.clone().map(|count| count as f64)));
+    push("temperature_before", "°C", of_devices_at(before, &celsius));
+    push("temperature_after", "°C", of_devices_at(after, &celsius));
+    push("extents", "", of_devices_at(after, &|devices| devices.extents.clone().map(|count| count as f64)));
+}
+
+fn celsius(devices: &Devices) -> Result<f64, String> {
+    devices.celsius.clone()
+}
+
+fn of_devices_at(devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>) -> Reading {
+    let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
+    read.into()
+}
+
+fn deepest(reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64) -> Option<f64> {
+    let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
+    Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
 }
 
 /// If something above the devices answered reads.
@@ -199,8 +215,7 @@ fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
 /// Missing kernel features.
 fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
-    let note = |shortfall: &String| Mark::new(MarkKind::Note, format!("done without: {shortfall}"));
-    shortfalls.iter().map(note).collect()
+    shortfalls.iter().map(|shortfall| Mark::new(MarkKind::Note, format!("done without: {shortfall}"))).collect()
 }
 
 #[cfg(test)]
@@ -227,17 +242,18 @@ mod tests {
 
     #[test]
     fn reads_that_no_flash_could_answer_are_noted() {
-        let of = |ns: u64, pairs: &[(&str, &str)]| {
-            let mut latencies = Durations::default();
-            latencies.record(ns, 1_000);
-            sooner_than_flash(&load(pairs), &latencies)
-        };
-        let mark = of(9_000, &[]).unwrap();
+        let mark = mark_of(9_000, &[]).unwrap();
         assert!(mark.kind == MarkKind::Note && mark.detail.contains("within 9 µs"), "{}", mark.detail);
-        assert!(of(80_000, &[]).is_none());
-        assert!(of(9_000, &[("pattern", "sequential")]).is_none(), "disks read ahead");
-        assert!(of(9_000, &[("op", "write")]).is_none(), "disks take writes into their memory");
-        assert!(of(9_000, &[("cache", "all")]).is_none(), "the page cache is asked for");
+        assert!(mark_of(80_000, &[]).is_none());
+        assert!(mark_of(9_000, &[("pattern", "sequential")]).is_none(), "disks read ahead");
+        assert!(mark_of(9_000, &[("op", "write")]).is_none(), "disks take writes into their memory");
+        assert!(mark_of(9_000, &[("cache", "all")]).is_none(), "the page cache is asked for");
         assert!(sooner_than_flash(&load(&[]), &Durations::default()).is_none());
+    }
+
+    fn mark_of(ns: u64, pairs: &[(&str, &str)]) -> Option<Mark> {
+        let mut latencies = Durations::default();
+        latencies.record(ns, 1_000);
+        sooner_than_flash(&load(pairs), &latencies)
     }
 }

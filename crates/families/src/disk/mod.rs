@@ -8,7 +8,7 @@ mod tests;
 
 use model::{Length, Point, WorkloadSpec};
 
-use crate::dataset::{DataFile, Dataset};
+use crate::dataset::Dataset;
 use crate::work::{StreamTask, StreamWork};
 use crate::workload::{Action, Grants, Task, Workload};
 use load::error::Failure;
@@ -40,11 +40,14 @@ impl Workload for DiskWorkload {
         let keys = DiskKeys::read(point)?;
         let load = keys::load(&keys)?;
         load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
-        let name_of = |file: &DataFile| {
-            let name = file.name.as_deref().unwrap_or("a file");
-            format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
-        };
-        let names: Vec<String> = load.files.iter().map(name_of).collect();
+        let names: Vec<String> = load
+            .files
+            .iter()
+            .map(|file| {
+                let name = file.name.as_deref().unwrap_or("a file");
+                format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
+            })
+            .collect();
         let dataset = Dataset {
             name: names.join(", "),
             size_bytes: load.files.iter().map(size_to_make).sum(),

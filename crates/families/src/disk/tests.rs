@@ -31,7 +31,7 @@ const BLOCK: u64 = 8 << 10;
 /// The blocks of the first operations of each client, in turn.
 fn blocks(load: BlockLoad, all: u64, rounds: u64) -> Vec<Vec<u64>> {
     let work = StreamWork::Blocks(load);
-    let cursors = Cursors::of(&work);
+    let cursors = Cursors::for_work(&work);
     let StreamWork::Blocks(load) = &work else { unreachable!("it is one of blocks") };
     let sizes = vec![load.offset_bytes + all * BLOCK; load.files.len()];
     let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
@@ -77,20 +77,25 @@ fn keys_become_a_load() {
     assert_eq!((file.name.as_deref(), file.access), (Some("b.dat"), Access::ReadWrite));
     assert_eq!((file.layout, file.reach_bytes), (FileLayout::Fragmented { piece_bytes: 4096 }, (64 << 10) + (2 << 20)));
     assert_eq!(load(&[("targets", text("a@4, b@1"))]).pools, Pools::ByFile(vec![4, 1]));
-    let sizes = |targets: &str| {
-        let load = load(&[("targets", text(targets)), ("size_mb", Value::Int(7))]);
-        load.files.iter().map(|file| size_to_make(file) >> 20).collect::<Vec<_>>()
-    };
-    assert_eq!(sizes("a@4:5000, b@1, c@2:1"), [5000, 7, 1]);
+    assert_eq!(
+        {
+            let load = load(&[("targets", text("a@4:5000, b@1, c@2:1")), ("size_mb", Value::Int(7))]);
+            load.files.iter().map(|file| size_to_make(file) >> 20).collect::<Vec<_>>()
+        },
+        [5000, 7, 1]
+    );
     assert_eq!(load(&[("targets", text("a@4:5000, b@1:9"))]).pools, Pools::ByFile(vec![4, 1]));
     assert_eq!(load(&[("targets", text("a@b:1"))]).files[0].name.as_deref(), Some("a@b:1"));
-    let bound = |affinity: &str| load(&[("affinity", text(affinity)), ("targets", text("a@2, b@1"))]);
     assert_eq!(bound("0").affinity, ThreadAffinity::Free);
     assert_eq!(bound("spread").affinity, ThreadAffinity::Spread);
     assert_eq!(bound("spread 0x6").affinity, ThreadAffinity::InTurn(vec![1, 2]));
     let by_file = bound("0x3, 0");
     assert_eq!(by_file.affinity, ThreadAffinity::ByPool(vec![vec![0, 1], Vec::new()]));
     assert_eq!([0, 1, 2].map(|thread| by_file.pool(thread)), [0, 0, 1]);
+}
+
+fn bound(affinity: &str) -> BlockLoad {
+    load(&[("affinity", text(affinity)), ("targets", text("a@2, b@1"))])
 }
 
 #[test]
@@ -113,9 +118,8 @@ fn keys_that_contradict_each_other_are_refused() {
 
 #[test]
 fn random_places_are_even_and_follow_the_seed() {
-    let of = || blocks(load(&[("depth", Value::Int(4))]), 10, 5_000);
-    let places = of();
-    assert_eq!(places, of(), "pure in seed, client and index");
+    let places = blocks(load(&[("depth", Value::Int(4))]), 10, 5_000);
+    assert_eq!(places, blocks(load(&[("depth", Value::Int(4))]), 10, 5_000), "pure in seed, client and index");
     assert_ne!(places[0], places[1]);
     let mut counts = BTreeMap::new();
     places.iter().flatten().for_each(|block| *counts.entry(*block).or_insert(0_u32) += 1);
@@ -143,35 +147,37 @@ fn threads_share_a_sequence_or_have_their_own() {
 
 #[test]
 fn files_have_threads_of_their_own_or_all_of_them() {
-    let files = |load: &BlockLoad| {
-        let sizes = vec![1 << 20; load.files.len()];
-        let cursors = Cursors::default();
-        let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
-        let mut files = Vec::new();
-        for client in &mut stream.clients(1, 0..load.clients()) {
-            let mut op = BlockRequest::Nothing;
-            stream.begin(client, 0);
-            stream.next(client, &mut op);
-            let BlockRequest::Read { file, .. } = op else { panic!("{op:?}") };
-            files.push(file);
-        }
-        files
-    };
     let all = load(&[("targets", text("a, b")), ("threads", Value::Int(2)), ("depth", Value::Int(2))]);
-    assert_eq!(files(&all), [0, 0, 1, 1, 0, 0, 1, 1]);
+    assert_eq!(files_of(&all), [0, 0, 1, 1, 0, 0, 1, 1]);
     let own = load(&[("targets", text("a@1, b@2")), ("depth", Value::Int(2))]);
-    assert_eq!(files(&own), [0, 0, 1, 1, 1, 1]);
+    assert_eq!(files_of(&own), [0, 0, 1, 1, 1, 1]);
+}
+
+fn files_of(load: &BlockLoad) -> Vec<u32> {
+    let sizes = vec![1 << 20; load.files.len()];
+    let cursors = Cursors::default();
+    let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
+    let mut files = Vec::new();
+    for client in &mut stream.clients(1, 0..load.clients()) {
+        let mut op = BlockRequest::Nothing;
+        stream.begin(client, 0);
+        stream.next(client, &mut op);
+        let BlockRequest::Read { file, .. } = op else { panic!("{op:?}") };
+        files.push(file);
+    }
+    files
 }
 
 #[test]
 fn a_span_must_lie_in_the_file() {
-    let fits = |pairs: &[(&str, Value)], size: u64| {
-        let load = load(pairs);
-        BlockStream::new(&load, &Cursors::default(), &[size]).is_some()
-    };
     let span = [("span_mb", Value::Int(1)), ("offset_kb", Value::Int(8))];
     assert!(fits(&span, (1 << 20) + BLOCK) && !fits(&span, 1 << 20));
     assert!(fits(&[], BLOCK) && !fits(&[], BLOCK - 1));
+}
+
+fn fits(pairs: &[(&str, Value)], size: u64) -> bool {
+    let load = load(pairs);
+    BlockStream::new(&load, &Cursors::default(), &[size]).is_some()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the terminals entered, held against what the specification lets vary (clause 5.5.1.5), and how much that was.
+//! What the terminals entered, checked against what the specification lets vary (clause 5.5.1.5), and how much that was.
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
@@ -14,7 +14,7 @@ use crate::transactions::Sent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     NewOrders,
-    /// By an unused item.
+    /// New-Orders that were rolled back because of an unused item.
     RolledBack,
     Lines,
     RemoteLines,
@@ -24,7 +24,7 @@ pub enum Count {
     OrderStatuses,
     OrderStatusesByName,
     Deliveries,
-    /// With a district without an order to deliver.
+    /// Deliveries that met a district without an order to deliver.
     SkippedDeliveries,
     SkippedDistricts,
     DeliveredOrders,
@@ -138,12 +138,15 @@ impl Even {
     fn share(self, bin: usize, size: Size) -> f64 {
         let (_, least, most) = self.rule(size);
         let (values, bins) = ((most - least + 1) as usize, self.bins(size));
-        let first = |bin: usize| (bin * values).div_ceil(bins);
-        (first(bin + 1) - first(bin)) as f64 / values as f64
+        (first_of_bin(bin + 1, values, bins) - first_of_bin(bin, values, bins)) as f64 / values as f64
     }
 }
 
-/// Values that are counted together, one behind the other, in so many bins.
+fn first_of_bin(bin: usize, values: usize, bins: usize) -> usize {
+    (bin * values).div_ceil(bins)
+}
+
+/// Values that are counted together, one behind the other, in a number of bins.
 const BINS: usize = 1_000;
 const EVEN_BINS: usize = 11;
 /// The sums: what was done, what was entered, draws by their bins, values out of their range, and what was sent. Of what failed
@@ -154,16 +157,16 @@ const OUT_OF_RANGE: usize = FIRST_EVEN + Even::ALL.len() * EVEN_BINS;
 const FIRST_BIN: usize = OUT_OF_RANGE + Even::ALL.len();
 const FIRST_SENT: usize = FIRST_BIN + 3 * BINS;
 
-/// Of one transaction.
+/// The counts of what one transaction entered.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct InputCounts {
     counts: [u64; COUNTS],
     even: Vec<(Even, i64)>,
     /// From 0.
     drawn: Vec<(Drawn, i64)>,
 }
 
-impl Tally {
+impl InputCounts {
     pub fn count(&mut self, what: Count, count: u64) {
         self.counts[what as usize] += count;
     }
@@ -236,7 +239,7 @@ impl Drawn {
     }
 }
 
-/// Of a whole run.
+/// The audit of a whole run.
 pub struct Audit<'a> {
     pub sums: &'a [u64],
     pub size: Size,
@@ -246,7 +249,7 @@ pub struct Audit<'a> {
 struct Rule {
     metric: &'static str,
     what: &'static str,
-    /// In percent.
+    /// The share that is drawn, in percent.
     drawn: f64,
     range: (f64, f64),
     part: Count,
@@ -301,22 +304,24 @@ const RULES: [Rule; 5] = [
 pub const BEYOND_CHANCE: f64 = 1e-6;
 /// Fewer have no χ².
 const FEWEST_IN_BIN: f64 = 5.0;
-/// In percent of the deliveries.
+/// The largest share of the deliveries that may be skipped, in percent.
 const MOST_SKIPPED: f64 = 1.0;
 
 impl Audit<'_> {
-    /// By transactions that have succeeded.
-    pub fn of(&self, count: Count) -> u64 {
+    /// A count of the transactions that have succeeded.
+    pub fn succeeded(&self, count: Count) -> u64 {
         self.sums.get(count as usize).copied().unwrap_or_default()
     }
 
     /// How often a statement was sent in transactions that succeeded, and the rows that came back.
     pub fn sent(&self, group: usize) -> (u64, u64) {
-        let at = |place: usize| self.sums.get(FIRST_SENT + place).copied().unwrap_or_default();
-        (at(2 * group), at(2 * group + 1))
+        (
+            self.sums.get(FIRST_SENT + 2 * group).copied().unwrap_or_default(),
+            self.sums.get(FIRST_SENT + 2 * group + 1).copied().unwrap_or_default(),
+        )
     }
 
-    /// By all.
+    /// A count of all transactions that were entered.
     pub fn entered(&self, count: Count) -> u64 {
         self.sums.get(ENTERED + count as usize).copied().unwrap_or_default()
     }
@@ -327,7 +332,6 @@ impl Audit<'_> {
     }
 
     pub fn measurements(&self) -> Vec<Measurement> {
-        let push = |id: &str, reading| Measurement::new(id, "%", Direction::Neither, Role::Diagnostic, reading);
         let share = |part, of| match self.percent(part, of) {
             Some(share) => Reading::Value(share),
             None => Reading::unavailable("none were entered"),
@@ -335,8 +339,10 @@ impl Audit<'_> {
         let mut all: Vec<Measurement> = RULES
             .iter()
             .map(|rule| match self.size.warehouses {
-                1 if rule.is_of_others() => push(rule.metric, Reading::unavailable("there is one warehouse only")),
-                _ => push(rule.metric, share(rule.part, rule.of)),
+                1 if rule.is_of_others() => {
+                    percent_of(rule.metric, Reading::unavailable("there is one warehouse only"))
+                }
+                _ => percent_of(rule.metric, share(rule.part, rule.of)),
             })
             .collect();
         let skipped = share(Count::SkippedDeliveries, Count::Deliveries);
@@ -440,6 +446,10 @@ impl Audit<'_> {
     }
 }
 
+fn percent_of(id: &str, reading: Reading) -> Measurement {
+    Measurement::new(id, "%", Direction::Neither, Role::Diagnostic, reading)
+}
+
 /// What χ² exceeds with a chance of [`BEYOND_CHANCE`] at most: Laurent and Massart, "Adaptive estimation of a quadratic
 /// functional by model selection" (2000), lemma 1.
 fn most_chi2(degrees: f64) -> f64 {
@@ -447,12 +457,15 @@ fn most_chi2(degrees: f64) -> f64 {
     degrees + 2.0 * (degrees * x).sqrt() + 2.0 * x
 }
 
-/// The chance, at most, that so many independent draws of a share come to this one or further off (Chernoff's bound, by the
+/// The chance, at most, that `draws` independent draws of a share come to this one or further off (Chernoff's bound, by the
 /// relative entropy of the two).
 pub fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
-    let part = |share: f64, drawn: f64| if share > 0.0 { share * (share / drawn).ln() } else { 0.0 };
-    let entropy = part(share, drawn) + part(1.0 - share, 1.0 - drawn);
+    let entropy = entropy_of(share, drawn) + entropy_of(1.0 - share, 1.0 - drawn);
     2.0 * (-draws * entropy).exp()
+}
+
+fn entropy_of(share: f64, drawn: f64) -> f64 {
+    if share > 0.0 { share * (share / drawn).ln() } else { 0.0 }
 }
 
 impl Rule {
@@ -466,14 +479,14 @@ mod tests {
     use super::*;
 
     fn audit(sums: &[u64], warehouses: u64) -> Audit<'_> {
-        Audit { sums, size: Size::of(warehouses) }
+        Audit { sums, size: Size::for_warehouses(warehouses) }
     }
 
     #[test]
     fn draws_are_held_against_the_run_s_own_constants() {
-        let (size, mut sums) = (Size::of(1), Vec::new());
+        let (size, mut sums) = (Size::for_warehouses(1), Vec::new());
         let mut rng = load::rng::Rng::new(5);
-        let mut tally = Tally::default();
+        let mut tally = InputCounts::default();
         for _ in 0..20_000 {
             tally.clear();
             for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
@@ -492,14 +505,14 @@ mod tests {
     }
 
     fn sums(of: &[(Count, u64)]) -> Vec<u64> {
-        let mut tally = Tally::default();
+        let mut tally = InputCounts::default();
         of.iter().for_each(|(count, number)| tally.count(*count, *number));
         let mut sums = Vec::new();
-        tally.add_to(Size::of(1), TransactionEnd::Succeeded, &[], &mut sums);
+        tally.add_to(Size::for_warehouses(1), TransactionEnd::Succeeded, &[], &mut sums);
         sums
     }
 
-    /// Of the shares.
+    /// The first share that is out of bounds.
     fn fault(of: &[(Count, u64)], warehouses: u64) -> Option<String> {
         let sums = sums(of);
         audit(&sums, warehouses).shares_beyond_chance().next()
@@ -527,8 +540,8 @@ mod tests {
     fn even_draws_are_checked_by_their_range_and_evenness() {
         // As many as there are bins, and numbers that they do not divide.
         for (what, warehouses) in [11, 12, 25].into_iter().flat_map(|count| Even::ALL.map(|what| (what, count))) {
-            let (mut tally, mut sums) = (Tally::default(), Vec::new());
-            let size = Size::of(warehouses);
+            let (mut tally, mut sums) = (InputCounts::default(), Vec::new());
+            let size = Size::for_warehouses(warehouses);
             let (_, least, most) = what.rule(size);
             let mut rng = load::rng::Rng::new(7);
             (0..2_000).for_each(|_| tally.draw_evenly(what, rng.int_between(least, most)));

@@ -1,8 +1,8 @@
-//! Each transaction as one call of a stored procedure, and its answer held against what was entered.
+//! Each transaction as one call of a stored procedure, and its answer checked against what was entered.
 
 use std::sync::Arc;
 
-use super::audit::{Count, Tally};
+use super::audit::{Count, InputCounts};
 use super::claims::order_place;
 use super::deck::Kind;
 use super::dialect::LINE;
@@ -11,7 +11,7 @@ use super::payment::count_payer;
 use super::statements::{FEWEST_LINES, Field, MOST_LINES};
 use super::terminal::{Fields, Steps, amount, characters, found, missing, whole};
 use crate::dataset::{Dialect, Routines};
-use crate::transactions::{Asking, Flow, Rows};
+use crate::transactions::{Flow, NextStep, Rows};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::stream::RequestedWork;
@@ -23,7 +23,7 @@ pub enum Calls {
     Procedure,
 }
 
-/// By [`Kind`].
+/// The calls by [`Kind`].
 const TEXTS: [&str; 5] = [
     "CALL enter_order(:w, :d, :c, :lines, :all_local, :entered)",
     "CALL enter_payment(:w, :d, :c_w, :c_d, :c, :c_last, :payment)",
@@ -38,12 +38,14 @@ pub fn texts() -> Vec<String> {
 
 /// The procedures, changed by `alter` in tests.
 pub fn routines(alter: fn(&mut Vec<String>)) -> Routines {
-    let statements = move |dialect: &dyn Dialect| {
-        let mut texts = dialect.order_entry()?.procedures();
-        alter(&mut texts);
-        Some(texts)
-    };
-    Routines { name: "order entry", statements: Arc::new(statements) }
+    Routines {
+        name: "order entry",
+        statements: Arc::new(move |dialect: &dyn Dialect| {
+            let mut texts = dialect.order_entry()?.procedures();
+            alter(&mut texts);
+            Some(texts)
+        }),
+    }
 }
 
 /// Forgets the customer of the last transaction: a call names the one or the other.
@@ -64,24 +66,24 @@ pub fn written(lines: impl Iterator<Item = (i64, i64, i64)>) -> Datum {
 #[derive(Debug)]
 pub struct Call {
     kind: Kind,
-    /// Of a New-Order.
+    /// The order of a New-Order.
     order: Option<NewOrder>,
     is_asked: bool,
-    told: RequestedWork,
+    server_work: RequestedWork,
 }
 
 impl Call {
-    pub fn of(kind: Kind, order: Option<NewOrder>) -> Call {
-        Call { kind, order, is_asked: false, told: RequestedWork::default() }
+    pub fn new(kind: Kind, order: Option<NewOrder>) -> Call {
+        Call { kind, order, is_asked: false, server_work: RequestedWork::default() }
     }
 
     /// What the answer has said that the procedure did.
-    pub fn told(&mut self) -> RequestedWork {
-        std::mem::take(&mut self.told)
+    pub fn server_work(&mut self) -> RequestedWork {
+        std::mem::take(&mut self.server_work)
     }
 
     /// Whether it was rolled back.
-    fn hold_order(&self, row: &KeptRow) -> Result<bool, OpError> {
+    fn verify_order(&self, row: &KeptRow) -> Result<bool, OpError> {
         let Some(order) = &self.order else { return Ok(false) };
         let is_entered = whole(row, 0)? == 1;
         if is_entered == order.is_rolled_back() {
@@ -90,7 +92,7 @@ impl Call {
         if whole(row, 1)? < 1 {
             return Err(wrong("an order has no number"));
         }
-        if is_entered { hold_total(order, row).map(|()| false) } else { Ok(true) }
+        if is_entered { verify_total(order, row).map(|()| false) } else { Ok(true) }
     }
 }
 
@@ -100,16 +102,18 @@ fn wrong(what: &str) -> OpError {
 
 /// The weights of the delivered orders that the terminal shows, as `district|order;`.
 fn delivered_places(warehouse: i64, shown: &str) -> Result<u64, OpError> {
-    let place = |order: &str| {
-        let (district, number) = order.split_once('|')?;
-        Some(order_place(warehouse, district.trim().parse().ok()?, number.trim().parse().ok()?))
-    };
-    let places: Option<u64> = shown.split_terminator(';').map(place).sum();
+    let places: Option<u64> = shown
+        .split_terminator(';')
+        .map(|order| {
+            let (district, number) = order.split_once('|')?;
+            Some(order_place(warehouse, district.trim().parse().ok()?, number.trim().parse().ok()?))
+        })
+        .sum();
     places.ok_or_else(|| wrong("a delivered order has no district or number"))
 }
 
 /// The lines that the terminal shows, and what they come to with discount and taxes (clause 2.4.2.2).
-fn hold_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
+fn verify_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
     const COLUMNS: usize = 5;
     let [discount, of_warehouse, of_district, total] = share_and_total(row)?;
     let shown = characters(row.values.get(9));
@@ -135,7 +139,7 @@ fn hold_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Of money that is rounded.
+/// The tolerance of money that is rounded.
 const CENT: f64 = 0.0101;
 
 fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
@@ -147,7 +151,7 @@ fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
 }
 
 /// The customer who was entered by number, or one of the name.
-fn hold_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
+fn verify_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
     let customer = whole(row, 0)?;
     let is_same = match fields.get(Field::Customer).as_int() {
         Some(0) | None => Some(characters(row.values.get(last_name))) == fields.text(Field::LastName),
@@ -157,29 +161,29 @@ fn hold_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(),
 }
 
 impl Steps for Call {
-    fn next(&mut self, _fields: &mut Fields) -> Asking {
+    fn next(&mut self, _fields: &mut Fields) -> NextStep {
         if std::mem::replace(&mut self.is_asked, true) {
-            return Asking::End;
+            return NextStep::End;
         }
-        Asking::Statement(self.kind as usize, Rows::Keep, Flow::Wait)
+        NextStep::Statement(self.kind as usize, Rows::Keep, Flow::Wait)
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
         // Some engines end a procedure with an empty result.
         let answer = results.iter().position(|result| result.rows > 0).map_or(0, |place| place + 1);
         let row = found(&results[..answer], "a procedure's answer")?;
         let mut is_rolled_back = false;
         match self.kind {
-            Kind::NewOrder => is_rolled_back = self.hold_order(row)?,
+            Kind::NewOrder => is_rolled_back = self.verify_order(row)?,
             Kind::Payment => {
                 const LAST_NAME: usize = 3;
                 const CREDIT: usize = 5;
-                hold_customer(row, LAST_NAME, fields)?;
+                verify_customer(row, LAST_NAME, fields)?;
                 let has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
                 count_payer(tally, fields, whole(row, 0)?, characters(row.values.get(LAST_NAME)), has_bad_credit);
             }
             Kind::OrderStatus => {
-                hold_customer(row, 4, fields)?;
+                verify_customer(row, 4, fields)?;
                 let lines = characters(row.values.get(8)).split_terminator(';').count();
                 if whole(row, 5)? < 1 || !(FEWEST_LINES..=MOST_LINES).contains(&lines) {
                     return Err(missing("a customer's order"));
@@ -199,7 +203,7 @@ impl Steps for Call {
         }
         // A rollback in a procedure is followed by a transaction in which it answers.
         let rollbacks = u64::from(is_rolled_back);
-        self.told = RequestedWork { transactions: rollbacks, statements: 0, commits: 1 - rollbacks, rollbacks };
+        self.server_work = RequestedWork { transactions: rollbacks, statements: 0, commits: 1 - rollbacks, rollbacks };
         Ok(())
     }
 }

@@ -15,19 +15,19 @@ const DELIVERED: [u64; 2] = [3 + *LINES.start() as u64, 3 + MOST_LINES];
 
 /// The fewest and the most rows that the transactions which succeeded change.
 fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
-    let of = |count| audit.of(count);
     match kind {
         // The district, the order, its row of new orders; of each line that is not the unused item, the stock and the line.
         Kind::NewOrder => {
-            let rows = 3 * of(Count::NewOrders) + 2 * of(Count::Lines).saturating_sub(of(Count::RolledBack));
+            let rows = 3 * audit.succeeded(Count::NewOrders)
+                + 2 * audit.succeeded(Count::Lines).saturating_sub(audit.succeeded(Count::RolledBack));
             (rows, rows)
         }
         // The warehouse, the district, the customer, the history; with bad credit the customer's data.
         Kind::Payment => {
-            let rows = 4 * of(Count::Payments) + of(Count::BadCredit);
+            let rows = 4 * audit.succeeded(Count::Payments) + audit.succeeded(Count::BadCredit);
             (rows, rows)
         }
-        Kind::Delivery => DELIVERED.map(|rows| rows * of(Count::DeliveredOrders)).into(),
+        Kind::Delivery => DELIVERED.map(|rows| rows * audit.succeeded(Count::DeliveredOrders)).into(),
         Kind::OrderStatus | Kind::StockLevel => (0, 0),
     }
 }
@@ -47,7 +47,7 @@ fn most_of_one(kind: Kind) -> u64 {
 pub fn fault(audit: &Audit<'_>, kinds: &[KindCounts], terminals: u32) -> Option<String> {
     ENTERED.into_iter().find_map(|(kind, count)| {
         let counted = kinds.get(kind as usize)?;
-        let (name, done) = (kind.name(), audit.of(count));
+        let (name, done) = (kind.name(), audit.succeeded(count));
         if counted.tries < done {
             return Some(format!("{done} {name} were entered, and {} are counted as such", counted.tries));
         }
@@ -67,13 +67,13 @@ mod tests {
     use load::lane::RowCounts;
     use load::stream::TransactionEnd;
 
-    use super::super::audit::Tally;
+    use super::super::audit::InputCounts;
     use super::super::tables::Size;
     use super::*;
 
     /// Ten new orders of 100 lines, one of them rolled back, and ten payments, one of a customer of bad credit.
     fn sums() -> Vec<u64> {
-        let mut tally = Tally::default();
+        let mut tally = InputCounts::default();
         for (count, times) in [
             (Count::NewOrders, 10),
             (Count::Lines, 100),
@@ -84,7 +84,7 @@ mod tests {
             tally.count(count, times);
         }
         let mut sums = Vec::new();
-        tally.add_to(Size::of(1), TransactionEnd::Succeeded, &[], &mut sums);
+        tally.add_to(Size::for_warehouses(1), TransactionEnd::Succeeded, &[], &mut sums);
         sums
     }
 
@@ -102,16 +102,18 @@ mod tests {
     #[test]
     fn writes_that_meet_no_row_and_kinds_of_others_are_found() {
         let sums = sums();
-        let audit = Audit { sums: &sums, size: Size::of(1) };
-        let fault = |tries, changed| fault(&audit, &kinds(tries, changed), 0);
-        assert_eq!(fault([10, 10], [228, 41]), None);
-        assert_eq!(fault([11, 10], [250, 41]), None, "a try that failed changed some");
+        let audit = Audit { sums: &sums, size: Size::for_warehouses(1) };
+        assert_eq!(fault(&audit, &kinds([10, 10], [228, 41]), 0), None);
+        assert_eq!(fault(&audit, &kinds([11, 10], [250, 41]), 0), None, "a try that failed changed some");
         assert_eq!(
-            fault([10, 10], [129, 41]).unwrap(),
+            fault(&audit, &kinds([10, 10], [129, 41]), 0).unwrap(),
             "rows that were changed: 10 new-order change 228 rows, the server says that it changed 129"
         );
-        assert!(fault([10, 10], [228, 40]).unwrap().contains("10 payment change 41 rows"));
-        assert!(fault([10, 10], [240, 41]).is_some());
-        assert_eq!(fault([20, 0], [269, 0]).unwrap(), "10 payment were entered, and 0 are counted as such");
+        assert!(fault(&audit, &kinds([10, 10], [228, 40]), 0).unwrap().contains("10 payment change 41 rows"));
+        assert!(fault(&audit, &kinds([10, 10], [240, 41]), 0).is_some());
+        assert_eq!(
+            fault(&audit, &kinds([20, 0], [269, 0]), 0).unwrap(),
+            "10 payment were entered, and 0 are counted as such"
+        );
     }
 }

@@ -77,7 +77,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "orders",
         question: "SELECT count(*) FROM orders",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::NewOrders).saturating_sub(audit.of(Count::RolledBack)),
+        claimed: |audit| audit.succeeded(Count::NewOrders).saturating_sub(audit.succeeded(Count::RolledBack)),
         loaded: first_orders,
         in_doubt: (Kind::NewOrder, one),
     },
@@ -85,7 +85,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "payments",
         question: "SELECT count(*) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::Payments),
+        claimed: |audit| audit.succeeded(Count::Payments),
         loaded: first_orders,
         in_doubt: (Kind::Payment, one),
     },
@@ -93,7 +93,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "deliveries",
         question: "SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::DeliveredOrders),
+        claimed: |audit| audit.succeeded(Count::DeliveredOrders),
         loaded: |size| size.districts() * size.delivered(),
         in_doubt: (Kind::Delivery, |_| DISTRICTS),
     },
@@ -101,7 +101,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "places and customers of orders",
         question: "SELECT sum(10007.0 * o.o_w_id + 131 * o.o_d_id + o.o_c_id) {new_orders}",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::OrderPlaces),
+        claimed: |audit| audit.succeeded(Count::OrderPlaces),
         loaded: nothing,
         in_doubt: (Kind::NewOrder, |size| order_place(size.warehouses as i64, 10, size.customers as i64)),
     },
@@ -109,7 +109,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "lines of orders",
         question: "SELECT count(*) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::WrittenLines),
+        claimed: |audit| audit.succeeded(Count::WrittenLines),
         loaded: nothing,
         in_doubt: (Kind::NewOrder, |_| MOST_LINES),
     },
@@ -117,7 +117,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "remote lines",
         question: "SELECT count(*) {new_lines} WHERE ol.ol_supply_w_id <> ol.ol_w_id",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::WrittenRemoteLines),
+        claimed: |audit| audit.succeeded(Count::WrittenRemoteLines),
         loaded: nothing,
         in_doubt: (Kind::NewOrder, |_| MOST_LINES),
     },
@@ -125,7 +125,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "pieces of lines",
         question: "SELECT sum(1.0 * ol.ol_quantity) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::WrittenPieces),
+        claimed: |audit| audit.succeeded(Count::WrittenPieces),
         loaded: nothing,
         in_doubt: (Kind::NewOrder, |_| MOST_PIECES),
     },
@@ -133,7 +133,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "items of lines, by the sum of their numbers",
         question: "SELECT sum(1.0 * ol.ol_i_id) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::WrittenItems),
+        claimed: |audit| audit.succeeded(Count::WrittenItems),
         loaded: nothing,
         in_doubt: (Kind::NewOrder, |size| MOST_LINES * size.items),
     },
@@ -141,7 +141,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "payments by a customer of another warehouse",
         question: "SELECT count(*) FROM history WHERE h_c_w_id <> h_w_id",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::RemotePayments),
+        claimed: |audit| audit.succeeded(Count::RemotePayments),
         loaded: nothing,
         in_doubt: (Kind::Payment, one),
     },
@@ -149,7 +149,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "large payments",
         question: "SELECT count(*) FROM history WHERE h_amount > 2500.004",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::LargePayments),
+        claimed: |audit| audit.succeeded(Count::LargePayments),
         loaded: nothing,
         in_doubt: (Kind::Payment, one),
     },
@@ -157,7 +157,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "places of payments",
         question: "SELECT sum(13.0 * h_w_id + 131 * h_d_id + 1009.0 * h_c_w_id + 10007.0 * h_c_d_id) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::PaymentPlaces),
+        claimed: |audit| audit.succeeded(Count::PaymentPlaces),
         loaded: |size| {
             let places = (0..size.districts()).map(|place| (place / DISTRICTS + 1, place % DISTRICTS + 1));
             let all: u64 = places
@@ -177,7 +177,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "customers who paid, by the sum of their numbers",
         question: "SELECT sum(1.0 * h_c_id) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::PayerNumbers),
+        claimed: |audit| audit.succeeded(Count::PayerNumbers),
         loaded: |size| size.districts() * size.customers * (size.customers + 1) / 2,
         in_doubt: (Kind::Payment, |size| size.customers),
     },
@@ -186,7 +186,7 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(1.0 * {name}) FROM history h JOIN customer c ON c.c_w_id = h.h_c_w_id AND c.c_d_id = h.h_c_d_id \
                    AND c.c_id = h.h_c_id WHERE h.h_amount <> 10",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::PayerNames),
+        claimed: |audit| audit.succeeded(Count::PayerNames),
         loaded: nothing,
         in_doubt: (Kind::Payment, |_| 99),
     },
@@ -198,7 +198,7 @@ const CLAIMS: [Claim; COUNT] = [
                    AND 2 * sum(CASE WHEN b.c_first <= c.c_first THEN 1 ELSE 0 END) >= count(*) THEN 1 ELSE 0 END \
                    FROM customer b WHERE b.c_w_id = c.c_w_id AND b.c_d_id = c.c_d_id AND b.c_last = c.c_last) = 1",
         bound: Bound::Least,
-        claimed: |audit| audit.of(Count::MiddlePayments),
+        claimed: |audit| audit.succeeded(Count::MiddlePayments),
         loaded: nothing,
         in_doubt: (Kind::Payment, one),
     },
@@ -207,7 +207,7 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT count(*) FROM history h JOIN customer c ON c.c_w_id = h.h_c_w_id AND c.c_d_id = h.h_c_d_id \
                    AND c.c_id = h.h_c_id WHERE h.h_amount <> 10 AND c.c_credit = 'BC'",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::NotedPayments),
+        claimed: |audit| audit.succeeded(Count::NotedPayments),
         loaded: nothing,
         in_doubt: (Kind::Payment, one),
     },
@@ -216,7 +216,7 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(1.0 * o.o_carrier_id) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id AND o.o_d_id = d.d_id \
                    AND o.o_id > {delivered}",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::Carriers),
+        claimed: |audit| audit.succeeded(Count::Carriers),
         loaded: nothing,
         in_doubt: (Kind::Delivery, |_| 10 * DISTRICTS),
     },
@@ -225,7 +225,7 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(10007.0 * o.o_w_id + 131 * o.o_d_id + o.o_id) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id \
                    AND o.o_d_id = d.d_id AND o.o_id > {delivered} WHERE o.o_carrier_id IS NOT NULL",
         bound: Bound::Equal,
-        claimed: |audit| audit.of(Count::DeliveredPlaces),
+        claimed: |audit| audit.succeeded(Count::DeliveredPlaces),
         loaded: nothing,
         in_doubt: (Kind::Delivery, |size| DISTRICTS * order_place(size.warehouses as i64, 10, MOST_ORDERS)),
     },
@@ -246,10 +246,10 @@ pub fn questions(size: Size) -> Vec<String> {
 
 /// # Errors
 /// [`FailureKind::Verification`], with the first claim that the tables do not bear out.
-pub fn hold(server: &dyn ServerCounters, audit: &Audit<'_>, counts: &LoadCounts) -> Result<(), Failure> {
+pub fn check(server: &dyn ServerCounters, audit: &Audit<'_>, counts: &LoadCounts) -> Result<(), Failure> {
     for claim in &CLAIMS {
         let (kind, of_each) = claim.in_doubt;
-        // Before the measured part failures of one kind are not told apart from others'.
+        // Before the measured part failures of one kind are not distinguished from others'.
         let of_kind = counts.kinds.get(kind as usize).map_or(0, |kind| kind.failed);
         let failed = of_kind.max(counts.failures() * u64::from(counts.failures() > counts.failed_in_window));
         let (claimed, in_doubt) = ((claim.claimed)(audit), of_each(audit.size) * failed);

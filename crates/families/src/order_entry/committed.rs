@@ -23,12 +23,13 @@ pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Res
     let first = counts.messages.first().map(|error| format!(", first with \"{}\"", error.message));
     let cause = format!("{fault}{}", first.unwrap_or_default());
     let refused = Failure::new(FailureKind::Verification, "trust the mix of what committed", cause);
-    match counts.messages.iter().any(|error| error.class.is_contention()) {
-        true => Err(refused.hint(
+    if counts.messages.iter().any(|error| error.class.is_contention()) {
+        Err(refused.hint(
             "transactions that lose against others are tried again: write a larger `max_tries` in the benchmark, or 0, which \
              is until they succeed",
-        )),
-        false => Err(refused),
+        ))
+    } else {
+        Err(refused)
     }
 }
 
@@ -134,8 +135,8 @@ mod tests {
     use super::super::rules::Rules;
     use super::*;
 
-    /// Of 23,000 cards, with so many deliveries and payments that failed.
-    fn of(deliveries_failed: u64, payments_failed: u64) -> Vec<KindCounts> {
+    /// Counts of 23,000 cards, in which that many deliveries and payments failed.
+    fn counts(deliveries_failed: u64, payments_failed: u64) -> Vec<KindCounts> {
         let kinds = Kind::ALL.into_iter().zip([10_000, 10_000, 1_000, 1_000, 1_000]);
         let counted = kinds.map(|(kind, cards)| {
             let failed = match kind {
@@ -150,44 +151,47 @@ mod tests {
 
     #[test]
     fn kinds_that_fail_are_missed_in_what_committed() {
-        assert_eq!(fault(&of(0, 0)), None);
-        assert_eq!(fault(&of(20, 100)), None, "a few failures are in `failed_share`");
-        let said = fault(&of(1_000, 0)).unwrap();
+        assert_eq!(fault(&counts(0, 0)), None);
+        assert_eq!(fault(&counts(20, 100)), None, "a few failures are in `failed_share`");
+        let said = fault(&counts(1_000, 0)).unwrap();
         assert!(said.starts_with("of the 22000 transactions that committed"), "{said}");
         assert!(
             said.contains(" 0.00 % were delivery, where the specification has at least 4 %")
                 && said.contains(": 1000 of"),
             "{said}"
         );
-        assert!(fault(&of(500, 0)).is_some());
-        let mut orders = of(0, 0);
+        assert!(fault(&counts(500, 0)).is_some());
+        let mut orders = counts(0, 0);
         assert_eq!(failed_orders(&orders), None);
         (orders[0].in_window, orders[0].failed) = (10, 9_990);
         assert_eq!(fault(&orders), None, "there is no least share of them");
         assert!(failed_orders(&orders).unwrap().starts_with("9990 new-order failed, and 10 committed"));
-        assert!(fault(&of(0, 3_000)).unwrap().contains("were payment"));
+        assert!(fault(&counts(0, 3_000)).unwrap().contains("were payment"));
     }
 
     #[test]
     fn terminals_that_do_not_wait_are_found_by_their_orders() {
         let cards = Rules::SPECIFICATION.cards;
         // 20 terminals enter some 25 orders a minute.
-        let found = |minutes, terminals| haste(&of(0, 0), minutes, cards, terminals);
-        assert_eq!(found(10_000.0 / 25.0, 20), None);
-        assert_eq!(found(9_700.0 / 25.0, 20), None, "by chance");
-        assert!(found(9_000.0 / 25.0, 20).unwrap().starts_with("10000 new orders were entered in 21600 s"));
+        assert_eq!(haste(&counts(0, 0), 10_000.0 / 25.0, cards, 20), None);
+        assert_eq!(haste(&counts(0, 0), 9_700.0 / 25.0, cards, 20), None, "by chance");
+        assert!(
+            haste(&counts(0, 0), 9_000.0 / 25.0, cards, 20)
+                .unwrap()
+                .starts_with("10000 new orders were entered in 21600 s")
+        );
     }
 
     #[test]
     fn a_mix_of_ones_own_is_compared_with_its_own_shares() {
-        use super::super::audit::Tally;
+        use super::super::audit::InputCounts;
         use super::super::tables::Size;
-        let mut tally = Tally::default();
+        let mut tally = InputCounts::default();
         tally.count(Count::NewOrders, 5_000);
         tally.count(Count::Payments, 5_000);
         let mut sums = Vec::new();
-        tally.add_to(Size::of(1), load::stream::TransactionEnd::Succeeded, &[], &mut sums);
-        let audit = Audit { sums: &sums, size: Size::of(1) };
+        tally.add_to(Size::for_warehouses(1), load::stream::TransactionEnd::Succeeded, &[], &mut sums);
+        let audit = Audit { sums: &sums, size: Size::for_warehouses(1) };
         assert_eq!(own_mix_fault(&audit, [1, 1, 0, 0, 0]), None);
         let fault = own_mix_fault(&audit, [60, 40, 0, 0, 0]).unwrap();
         assert!(fault.contains("are new-order, where the plan's own mix has 60.00 %"), "{fault}");
@@ -196,11 +200,11 @@ mod tests {
 
     #[test]
     fn what_chance_or_the_run_s_end_took_is_no_fault() {
-        let mut few = of(0, 0);
+        let mut few = counts(0, 0);
         few.iter_mut().for_each(|kind| kind.in_window /= 500);
         (few[3].in_window, few[3].failed) = (0, 2);
         assert_eq!(fault(&few), None, "two of 46 by chance");
-        let mut cut_off = of(0, 0);
+        let mut cut_off = counts(0, 0);
         (cut_off[3].in_window, cut_off[3].failed) = (500, 3);
         assert_eq!(fault(&cut_off), None);
         assert_eq!(fault(&[]), None);

@@ -21,7 +21,7 @@ pub struct Condition {
     pub says: &'static str,
     /// From `FROM` on: the rows of which it does not hold.
     pub broken: String,
-    /// Of such a row: warehouse and district, 0 where it is of a whole warehouse, or of all.
+    /// The columns that name the row's warehouse and district, 0 where it is of a whole warehouse, or of all.
     pub place: (&'static str, &'static str),
 }
 
@@ -31,11 +31,11 @@ pub enum Extent {
     Quick,
     /// Those that read every order, too.
     All,
-    /// And those that hold of freshly loaded tables only.
+    /// The conditions that are true of freshly loaded tables only.
     Loaded,
 }
 
-/// Conditions that one reading of the tables tells together: where it finds no row, all of them hold.
+/// Conditions that one reading of the tables checks together: where it finds no row, all of them are met.
 struct Pass {
     /// From `FROM` on: the rows of which any of them does not hold.
     broken: String,
@@ -136,9 +136,6 @@ fn of_order_numbers() -> Vec<Condition> {
 
 /// Reads each line once, where the conditions by themselves read it three times.
 fn of_orders() -> Pass {
-    let of_order = |other: &str| {
-        format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
-    };
     let order = ("o.o_w_id", "o.o_d_id");
     let conditions = vec![
         Condition {
@@ -196,6 +193,10 @@ fn of_orders() -> Pass {
     Pass { broken, conditions }
 }
 
+fn of_order(other: &str) -> String {
+    format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
+}
+
 /// What each customer's delivered orders come to.
 const DELIVERED: &str = "(SELECT o_w_id, o_d_id, o_c_id, sum(amount) AS bought FROM orders JOIN \
                          (SELECT ol_w_id, ol_d_id, ol_o_id, sum(ol_amount) AS amount FROM order_line \
@@ -231,8 +232,8 @@ fn of_customers() -> Pass {
     Pass { broken, conditions }
 }
 
-/// Of étalon's own. Who is counted is held by the sum of the numbers, which are multiplied as decimals: engines sum whole numbers in
-/// 32 bits.
+/// Conditions of étalon's own. The sum of the numbers checks who is counted; they are multiplied as decimals, since engines
+/// sum whole numbers in 32 bits.
 fn of_stock_and_amounts() -> Vec<Condition> {
     vec![
         Condition {
@@ -272,7 +273,7 @@ fn of_stock_and_amounts() -> Vec<Condition> {
     ]
 }
 
-/// Of étalon's own.
+/// A condition of étalon's own.
 fn of_counts() -> Condition {
     Condition {
         name: "of counts",
@@ -308,7 +309,7 @@ fn eleventh(size: Size) -> Condition {
     }
 }
 
-/// Of étalon's own, of tables that nothing has run on.
+/// A condition of étalon's own, of tables that nothing has run on.
 fn of_rows(size: Size) -> Condition {
     let (customers, named) = (size.customers, size.customers.min(NAMES as u64));
     Condition {
@@ -333,7 +334,7 @@ fn of_rows(size: Size) -> Condition {
     }
 }
 
-/// So many standard deviations are taken for chance.
+/// The number of standard deviations that chance explains.
 const BY_CHANCE: f64 = 5.0;
 
 /// A row where of `rows` of a table another share than `share` are such, beyond chance.
@@ -346,7 +347,7 @@ fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -
     )
 }
 
-/// Of étalon's own, of tables that nothing has run on.
+/// Conditions of étalon's own, of tables that nothing has run on.
 fn of_shares(size: Size) -> Vec<Condition> {
     let everything = "1 = 1";
     let customers = size.districts() * size.customers;
@@ -380,7 +381,7 @@ fn of_shares(size: Size) -> Vec<Condition> {
     all
 }
 
-/// Names that tell one constant from another.
+/// Names that distinguish one constant from another.
 const POPULAR: usize = 32;
 
 /// Lists them in the order in which they are asked: what breaks several is named by the first.
@@ -473,6 +474,6 @@ impl Condition {
 
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
-pub fn hold(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+pub fn check(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
     passes(size, extent).iter().try_for_each(|pass| pass.check(server, size))
 }

@@ -95,7 +95,7 @@ impl Deck {
         deck
     }
 
-    /// Of transaction `index`.
+    /// The card of transaction `index`.
     pub fn card(&mut self, index: u64) -> Kind {
         let place = self.drawn + index;
         let count = self.cards.len() as u64;
@@ -117,8 +117,9 @@ impl Deck {
         }
     }
 
-    /// As if the terminal had begun long ago: at any instant of the deck's time, in which what takes long is under way more
-    /// often than what does not. Begun all at once, terminals would enter another mix in the first minute.
+    /// Starts as if the terminal had run for a long time: at any instant of the deck's time, in which what takes long is
+    /// under way more often than what does not. Terminals that all start at once would enter another mix in the first
+    /// minute.
     fn begin_in_the_middle(&mut self) {
         let mut rng = Rng::of_transaction(self.seed ^ THINK_SALT, self.client, 0);
         let count = self.cards.len() as u64;
@@ -149,9 +150,9 @@ fn thought_s(after: Kind, rng: &mut Rng) -> f64 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as the system answers.
+    /// Terminals are as fast as the system answers.
     None,
-    /// With keying and thinking.
+    /// Terminals key and think.
     Spec,
 }
 
@@ -192,8 +193,10 @@ mod tests {
         let mut orders = std::collections::BTreeSet::new();
         for number in 0..50 {
             let drawn: Vec<usize> = (0..23).map(|place| deck.card(number * 23 + place) as usize).collect();
-            let count = |kind: Kind| drawn.iter().filter(|card| **card == kind as usize).count();
-            assert_eq!(Kind::ALL.map(count), [10, 10, 1, 1, 1]);
+            assert_eq!(
+                Kind::ALL.map(|kind| drawn.iter().filter(|card| **card == kind as usize).count()),
+                [10, 10, 1, 1, 1]
+            );
             orders.insert(drawn);
         }
         assert_eq!(orders.len(), 50);

@@ -2,11 +2,11 @@
 //!
 //! By the specification it is queued and carried out later; here, as in most tools, the terminal waits for it.
 
-use super::audit::{Count, Even, Tally};
+use super::audit::{Count, Even, InputCounts};
 use super::claims::order_place;
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, amount, ask, found, missing, pipe, read, whole};
-use crate::transactions::Asking;
+use crate::transactions::NextStep;
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 
@@ -28,7 +28,7 @@ enum Step {
 #[derive(Debug)]
 pub struct Delivery {
     district: i64,
-    /// Of the last one.
+    /// The number of the last order.
     last: i64,
     step: Step,
     asked: Step,
@@ -49,7 +49,7 @@ impl Delivery {
 }
 
 impl Steps for Delivery {
-    fn next(&mut self, fields: &mut Fields) -> Asking {
+    fn next(&mut self, fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
             Step::Begin => (ask(Ask::Begin), self.next_district()),
@@ -61,17 +61,17 @@ impl Steps for Delivery {
             Step::Delete => (pipe(Ask::DeleteNewOrder), Step::Deliver),
             Step::Deliver => (pipe(Ask::DeliverOrder), Step::Lines),
             Step::Lines => (pipe(Ask::DeliverLines), Step::Together),
-            Step::Together => (Asking::Together, Step::Total),
+            Step::Together => (NextStep::Together, Step::Total),
             Step::Total => (read(Ask::LinesTotal), Step::Credit),
             Step::Credit => (ask(Ask::CreditCustomer), self.next_district()),
             Step::Commit => (ask(Ask::Commit), Step::Ended),
-            Step::Ended => (Asking::End, Step::Ended),
+            Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
         match self.asked {
             Step::Oldest => match results.last().and_then(|row| row.values.first()).and_then(Datum::as_int) {
                 Some(order) => fields.set(Field::Order, order),
@@ -88,11 +88,14 @@ impl Steps for Delivery {
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }
                 tally.count(Count::DeliveredOrders, 1);
-                let number = |field| fields.get(field).as_int().unwrap_or_default();
-                tally.count(Count::Carriers, number(Field::Carrier) as u64);
+                tally.count(Count::Carriers, fields.get(Field::Carrier).as_int().unwrap_or_default() as u64);
                 tally.count(
                     Count::DeliveredPlaces,
-                    order_place(number(Field::Warehouse), number(Field::District), number(Field::Order)),
+                    order_place(
+                        fields.get(Field::Warehouse).as_int().unwrap_or_default(),
+                        fields.get(Field::District).as_int().unwrap_or_default(),
+                        fields.get(Field::Order).as_int().unwrap_or_default(),
+                    ),
                 );
                 fields.set(Field::Customer, whole(row, 0)?);
             }

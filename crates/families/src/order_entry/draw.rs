@@ -83,11 +83,14 @@ const fn is_apart(run: i64, load: i64) -> bool {
 }
 
 pub fn last_name(number: i64) -> String {
-    let digit = |place: i64| SYLLABLES[(number / place % 10) as usize];
-    format!("{}{}{}", digit(100), digit(10), digit(1))
+    format!("{}{}{}", syllable(number, 100), syllable(number, 10), syllable(number, 1))
 }
 
-/// Tells names apart by their first and last syllables, which tables can tell, too: see [`name_mark_sql`]. 0 for a text that is
+fn syllable(number: i64, place: i64) -> &'static str {
+    SYLLABLES[(number / place % 10) as usize]
+}
+
+/// Distinguishes names by their first and last syllables, which tables can do, too: see [`name_mark_sql`]. 0 for a text that is
 /// no name.
 pub fn name_mark(name: &str) -> u64 {
     let first = SYLLABLES.iter().position(|syllable| name.starts_with(syllable)).unwrap_or_default();
@@ -97,16 +100,17 @@ pub fn name_mark(name: &str) -> u64 {
 
 /// The same of a column, in SQL.
 pub fn name_mark_sql(column: &str) -> String {
-    let cases = |before: &str, after: &str, weight: usize| {
-        let each = SYLLABLES.iter().enumerate();
-        let each = each
-            .map(|(digit, syllable)| format!("WHEN {column} LIKE '{before}{syllable}{after}' THEN {}", digit * weight));
-        format!("CASE {} ELSE 0 END", each.collect::<Vec<_>>().join(" "))
-    };
-    format!("({} + {})", cases("", "%", 10), cases("%", "", 1))
+    format!("({} + {})", cases(column, "", "%", 10), cases(column, "%", "", 1))
 }
 
-/// Letters and digits, so many.
+fn cases(column: &str, before: &str, after: &str, weight: usize) -> String {
+    let each = SYLLABLES.iter().enumerate();
+    let each =
+        each.map(|(digit, syllable)| format!("WHEN {column} LIKE '{before}{syllable}{after}' THEN {}", digit * weight));
+    format!("CASE {} ELSE 0 END", each.collect::<Vec<_>>().join(" "))
+}
+
+/// Letters and digits, `count` of them.
 pub fn letters(rng: &mut Rng, length: i64) -> String {
     let mut text = String::with_capacity(length as usize);
     let mut left = length;
@@ -131,7 +135,7 @@ pub fn state(rng: &mut Rng) -> Datum {
     Datum::Text([letter(), letter()].iter().collect::<String>().into())
 }
 
-/// Of digits.
+/// A text of digits.
 pub fn digits(rng: &mut Rng, count: u32) -> String {
     (0..count).map(|_| char::from(b'0' + rng.int_between(0, 9) as u8)).collect()
 }
@@ -141,7 +145,7 @@ pub fn zip(rng: &mut Rng) -> Datum {
     Datum::Text(format!("{}11111", digits(rng, 4)).into())
 }
 
-/// A tenth of them hold the word by which brands are told from others.
+/// A tenth of them hold the word that distinguishes brands.
 pub fn item_data(rng: &mut Rng) -> Datum {
     const ORIGINAL: &str = "ORIGINAL";
     let length = rng.int_between(26, 50);
@@ -200,7 +204,7 @@ mod tests {
         counts.into_iter().map(|count| count / all).collect()
     }
 
-    /// χ² over its degrees of freedom, by so many draws.
+    /// χ² over its degrees of freedom, by a number of draws.
     fn misfit(range: Uneven, expected: &[f64], draws: usize) -> f64 {
         let mut rng = Rng::new(11);
         let mut counts = vec![0_u64; expected.len()];

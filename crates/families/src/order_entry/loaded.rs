@@ -14,8 +14,9 @@ fn sample(warehouse: &str, size: Size) -> String {
     if size.warehouses <= SAMPLED_WAREHOUSES {
         return "1 = 1".to_owned();
     }
-    let step = |number: u64| 1 + number * (size.warehouses - 1) / (SAMPLED_WAREHOUSES - 1);
-    let sampled: Vec<String> = (0..SAMPLED_WAREHOUSES).map(|number| step(number).to_string()).collect();
+    let sampled: Vec<String> = (0..SAMPLED_WAREHOUSES)
+        .map(|number| (1 + number * (size.warehouses - 1) / (SAMPLED_WAREHOUSES - 1)).to_string())
+        .collect();
     format!("{warehouse} IN ({})", sampled.join(", "))
 }
 
@@ -43,10 +44,13 @@ fn state(column: &str) -> String {
 
 /// Two streets, city, state and zip code (clauses 4.3.2.7 and 4.3.3.1).
 fn address(prefix: &str) -> String {
-    let column = |name: &str| format!("{prefix}_{name}");
-    let zip = column("zip");
-    let streets = ["street_1", "street_2", "city"].map(|name| text(&column(name), 10, 20)).join(" AND ");
-    format!("{streets} AND {} AND {zip} LIKE '____11111' AND {}", state(&column("state")), digits(&zip))
+    let zip = column_of(prefix, "zip");
+    let streets = ["street_1", "street_2", "city"].map(|name| text(&column_of(prefix, name), 10, 20)).join(" AND ");
+    format!("{streets} AND {} AND {zip} LIKE '____11111' AND {}", state(&column_of(prefix, "state")), digits(&zip))
+}
+
+fn column_of(prefix: &str, name: &str) -> String {
+    format!("{prefix}_{name}")
 }
 
 /// The rows of `table` that do not have what every row must have.
@@ -266,18 +270,22 @@ fn of_draws(size: Size) -> Condition {
 
 /// Texts that repeat would be compressed, and cached, better than the specification's.
 fn of_texts(size: Size) -> Condition {
-    let same = |table: &str, column: &str, among: &str| {
-        format!(
-            "SELECT 1 AS one FROM (SELECT count(*) AS texts, count(DISTINCT {column}) AS differ FROM {table} WHERE {among}) t \
-             WHERE t.texts <> t.differ"
-        )
-    };
-    let of_last = |warehouse: &str, more: &str| format!("{warehouse} = {} AND {more}", size.warehouses);
     let all = [
-        same("item", "i_data", "i_id <= 1000"),
-        same("stock", "s_data", &of_last("s_w_id", "s_i_id <= 1000")),
-        same("customer", "c_data", &of_last("c_w_id", "c_d_id = 1")),
-        same("order_line", "ol_dist_info", &of_last("ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100")),
+        same_text("item", "i_data", "i_id <= 1000"),
+        same_text("stock", "s_data", &of_last_warehouse(size, "s_w_id", "s_i_id <= 1000")),
+        same_text("customer", "c_data", &of_last_warehouse(size, "c_w_id", "c_d_id = 1")),
+        same_text("order_line", "ol_dist_info", &of_last_warehouse(size, "ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100")),
     ];
     condition("of texts", "no two texts are alike", format!("FROM ({}) b", all.join(" UNION ALL ")), ("0", "0"))
+}
+
+fn of_last_warehouse(size: Size, warehouse: &str, more: &str) -> String {
+    format!("{warehouse} = {} AND {more}", size.warehouses)
+}
+
+fn same_text(table: &str, column: &str, among: &str) -> String {
+    format!(
+        "SELECT 1 AS one FROM (SELECT count(*) AS texts, count(DISTINCT {column}) AS differ FROM {table} WHERE {among}) t \
+             WHERE t.texts <> t.differ"
+    )
 }

@@ -3,7 +3,7 @@
 //!
 //! A terminal (`terminal`) draws cards (`deck`) and input (`draw`), and runs one of five transactions by statements
 //! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`), what of it committed (`committed`) and what
-//! is in the tables (`conditions`) are held against the specification.
+//! is in the tables (`conditions`) are checked against the specification.
 
 mod audit;
 mod calls;
@@ -238,7 +238,7 @@ impl OrderEntry {
     /// A business transaction is one of the database's, and a delivery visits every district.
     fn check_work(&self, counts: &LoadCounts) -> Result<(), Failure> {
         let audit = self.audit(counts);
-        let (asked, rolled_back) = (counts.asked, audit.of(Count::RolledBack));
+        let (asked, rolled_back) = (counts.asked, audit.succeeded(Count::RolledBack));
         if (asked.commits, asked.rollbacks) != (counts.succeeded.saturating_sub(rolled_back), rolled_back) {
             let (entered, commits, rollbacks) = (counts.succeeded, asked.commits, asked.rollbacks);
             return Err(untrusted(format!(
@@ -246,8 +246,8 @@ impl OrderEntry {
                  commits and {rollbacks} rollbacks"
             )));
         }
-        let visited = audit.of(Count::DeliveredOrders) + audit.of(Count::SkippedDistricts);
-        let deliveries = audit.of(Count::Deliveries);
+        let visited = audit.succeeded(Count::DeliveredOrders) + audit.succeeded(Count::SkippedDistricts);
+        let deliveries = audit.succeeded(Count::Deliveries);
         if visited != deliveries * DISTRICTS {
             return Err(untrusted(format!(
                 "{deliveries} deliveries visited {visited} districts, and not {DISTRICTS} each"
@@ -266,7 +266,7 @@ impl Native for OrderEntry {
         Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
     }
 
-    fn tells_its_work(&self) -> bool {
+    fn reports_server_work(&self) -> bool {
         self.calls == Calls::Procedure
     }
 
@@ -280,18 +280,20 @@ impl Native for OrderEntry {
         if let Some(cause) = sent::fault(&audit, self.calls) {
             return Err(untrusted(cause));
         }
-        claims::hold(server, &audit, counts)?;
-        conditions::hold(server, self.size, self.extent)?;
+        claims::check(server, &audit, counts)?;
+        conditions::check(server, self.size, self.extent)?;
         if let Some(cause) = audit.fault() {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
         committed::refuse_other_mix(&audit, counts, self.mix)?;
         let window_min = counts.window_ns as f64 / 60e9;
-        let haste = || committed::haste(&counts.kinds, window_min, self.rules.cards, self.terminals);
-        if let Some(cause) = (self.pace == Pace::Spec).then(haste).flatten() {
+        if let Some(cause) = (self.pace == Pace::Spec)
+            .then(|| committed::haste(&counts.kinds, window_min, self.rules.cards, self.terminals))
+            .flatten()
+        {
             return Err(untrusted(cause));
         }
-        // A call tells nothing of the rows that its procedure changes.
+        // A call says nothing of the rows that its procedure changes.
         if let (Calls::Statements, Some(cause)) = (self.calls, changed::fault(&audit, &counts.kinds, self.terminals)) {
             return Err(untrusted(cause));
         }
@@ -323,17 +325,16 @@ impl Native for OrderEntry {
 
     fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
         match moment {
-            Moment::Loaded => conditions::hold(server, self.size, Extent::Loaded),
-            // All of them have been held already.
+            Moment::Loaded => conditions::check(server, self.size, Extent::Loaded),
+            // All of them have been checked already.
             Moment::Ended if self.extent == Extent::All => Ok(()),
-            Moment::Ended => conditions::hold(server, self.size, Extent::All),
+            Moment::Ended => conditions::check(server, self.size, Extent::All),
         }
     }
 
     fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
         let window_min = counts.window_ns as f64 / 60e9;
-        let of_kind = |kind: Kind| counts.kinds.get(kind as usize);
-        let entered = of_kind(Kind::NewOrder).map_or(0.0, |kind| kind.completed.total());
+        let entered = counts.kinds.get(Kind::NewOrder as usize).map_or(0.0, |kind| kind.completed.total());
         let rate = entered / window_min;
         let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
@@ -341,7 +342,7 @@ impl Native for OrderEntry {
             all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
         }
         for kind in Kind::ALL {
-            let Some(counted) = of_kind(kind) else { continue };
+            let Some(counted) = counts.kinds.get(kind as usize) else { continue };
             let p90 = counted.response.quantile(0.9, "transactions of this kind");
             let is_kept = match &p90 {
                 Reading::Value(us) => Reading::Value(f64::from(*us <= kind.limit_s() * 1e6)),
@@ -355,8 +356,8 @@ impl Native for OrderEntry {
         }
         let again = 100.0 * counts.retried as f64 / counts.succeeded.max(1) as f64;
         all.push(Measurement::value("tried_again", "%", Direction::Lower, Role::Diagnostic, again));
-        let held = conditions::count(self.size, self.extent) as f64;
-        all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, held));
+        let checked = conditions::count(self.size, self.extent) as f64;
+        all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, checked));
         let claims = (claims::COUNT + sent::count(self.calls)) as f64;
         all.push(Measurement::value("claims_held", "", Direction::Neither, Role::Diagnostic, claims));
         all.extend(self.audit(counts).measurements());
@@ -369,7 +370,7 @@ impl Native for OrderEntry {
 pub struct OrderEntryWorkload {
     pub name: &'static str,
     pub items: u64,
-    /// Of each district.
+    /// The number of customers of each district.
     pub customers: u64,
     pub rules: Rules,
     /// Changes the statements, or the procedures.

@@ -1,11 +1,11 @@
 //! New-Order: a whole order in one transaction (clause 2.4).
 
-use super::audit::{Count, Even, Tally};
+use super::audit::{Count, Even, InputCounts};
 use super::calls::written;
 use super::claims::order_place;
 use super::statements::{Ask, FEWEST_LINES, Field, item_of, items_of, own_stock_of, stock_of, supply_of};
 use super::terminal::{Fields, Input, Steps, amount, ask, characters, found, missing, pipe, read, read_all, whole};
-use crate::transactions::Asking;
+use crate::transactions::NextStep;
 use load::datum::Datum;
 use load::lane::{KeptRow, OpError};
 
@@ -29,7 +29,7 @@ enum Step {
     Items,
     Order,
     NewOrder,
-    /// Of the line with this number.
+    /// The stock of the line with this number.
     Stock(usize),
     Quantities,
     Line(usize),
@@ -40,7 +40,7 @@ enum Step {
 #[derive(Debug)]
 pub struct NewOrder {
     home: i64,
-    /// In the order of their stock, so that no two orders wait for each other.
+    /// The lines in the order of their stock, so that no two orders wait for each other.
     lines: Vec<OrderLine>,
     /// An item that does not exist, in the place of the last line: the order is rolled back.
     unused: Option<i64>,
@@ -100,12 +100,12 @@ impl NewOrder {
         self.unused.is_some()
     }
 
-    /// Of each line.
+    /// The quantity of each line.
     pub fn quantities_entered(&self) -> impl Iterator<Item = i64> {
         self.lines.iter().map(|line| line.quantity)
     }
 
-    /// As a procedure takes them, an unused item in the last place.
+    /// The lines as a procedure takes them, an unused item last.
     pub fn written(&self) -> Datum {
         let unused = self.unused.map(|item| (item, self.home, 1));
         written(self.lines.iter().map(|line| (line.item, line.supply, line.quantity)).chain(unused))
@@ -120,7 +120,7 @@ impl NewOrder {
         if is_local { own_stock_of(self.lines.len()) } else { stock_of(self.lines.len()) }
     }
 
-    fn take_stock(&self, line: usize, fields: &mut Fields) -> Asking {
+    fn take_stock(&self, line: usize, fields: &mut Fields) -> NextStep {
         let OrderLine { item, supply, quantity, .. } = &self.lines[line];
         fields.set(Field::Item, *item);
         fields.set(Field::Supply, *supply);
@@ -129,7 +129,7 @@ impl NewOrder {
         pipe(Ask::TakeStock)
     }
 
-    fn insert(&mut self, line: usize, fields: &mut Fields) -> Asking {
+    fn insert(&mut self, line: usize, fields: &mut Fields) -> NextStep {
         let OrderLine { item, supply, quantity, price, district_info } = &mut self.lines[line];
         fields.set(Field::Line, line as i64 + 1);
         fields.set(Field::Item, *item);
@@ -162,8 +162,8 @@ impl NewOrder {
         for line in &mut self.lines {
             let mut rows = row.values.chunks_exact(COLUMNS);
             let stock = rows.find(|row| {
-                let whole = |column: usize| row.get(column).and_then(Datum::as_int);
-                whole(0) == Some(line.supply) && whole(1) == Some(line.item)
+                row.first().and_then(Datum::as_int) == Some(line.supply)
+                    && row.get(1).and_then(Datum::as_int) == Some(line.item)
             });
             let info = characters(stock.and_then(|row| row.get(4)));
             if info.is_empty() {
@@ -176,7 +176,7 @@ impl NewOrder {
 }
 
 impl Steps for NewOrder {
-    fn next(&mut self, fields: &mut Fields) -> Asking {
+    fn next(&mut self, fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let lines = self.lines.len();
         let (asking, then) = match self.step {
@@ -189,19 +189,19 @@ impl Steps for NewOrder {
             Step::Order => (pipe(Ask::InsertOrder), Step::NewOrder),
             Step::NewOrder => (pipe(Ask::InsertNewOrder), Step::Stock(0)),
             Step::Stock(line) if line < lines => (self.take_stock(line, fields), Step::Stock(line + 1)),
-            Step::Stock(_) => (Asking::Together, Step::Quantities),
+            Step::Stock(_) => (NextStep::Together, Step::Quantities),
             Step::Quantities => (read_all(self.quantities()), Step::Line(0)),
             Step::Line(line) if line < lines => (self.insert(line, fields), Step::Line(line + 1)),
-            Step::Line(_) => (Asking::Together, Step::End),
+            Step::Line(_) => (NextStep::Together, Step::End),
             Step::End if self.unused.is_some() => (ask(Ask::Rollback), Step::Ended),
             Step::End => (ask(Ask::Commit), Step::Ended),
-            Step::Ended => (Asking::End, Step::Ended),
+            Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut InputCounts) -> Result<(), OpError> {
         match self.asked {
             Step::District => {
                 // It was taken before it was read.

@@ -1,10 +1,10 @@
 //! Order-Status: what has become of a customer's last order (clause 2.6).
 
-use super::audit::{Count, Even, Tally};
+use super::audit::{Count, Even, InputCounts};
 use super::payment::{middle, select_customer};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, found, hold_name, read, read_all, whole};
-use crate::transactions::Asking;
+use super::terminal::{Fields, Input, Steps, ask, found, read, read_all, verify_name, whole};
+use crate::transactions::NextStep;
 use load::lane::{KeptRow, OpError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl OrderStatus {
 }
 
 impl Steps for OrderStatus {
-    fn next(&mut self, _fields: &mut Fields) -> Asking {
+    fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
             Step::Begin if self.is_by_name => (ask(Ask::BeginReading), Step::ByName),
@@ -48,19 +48,19 @@ impl Steps for OrderStatus {
             Step::Order => (read(Ask::LastOrder), Step::Lines),
             Step::Lines => (read_all(Ask::OrderLines as usize), Step::Commit),
             Step::Commit => (ask(Ask::Commit), Step::Ended),
-            Step::Ended => (Asking::End, Step::Ended),
+            Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut InputCounts) -> Result<(), OpError> {
         match self.asked {
             Step::ByName => middle(results, fields).map(drop),
             Step::Customer => {
                 const LAST_NAME: usize = 3;
                 let row = found(results, "a customer")?;
-                if self.is_by_name { hold_name(row, LAST_NAME, fields) } else { Ok(()) }
+                if self.is_by_name { verify_name(row, LAST_NAME, fields) } else { Ok(()) }
             }
             // Every customer has one from the beginning.
             Step::Order => {

@@ -1,11 +1,11 @@
 //! Payment: a customer pays through a district (clause 2.5).
 
-use super::audit::{Count, Even, Tally};
+use super::audit::{Count, Even, InputCounts};
 use super::claims::{LARGE_CENTS, LOADED_CENTS, payment_place};
 use super::draw::{decimal, last_name, name_mark};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, characters, found, hold_name, read, read_all, whole};
-use crate::transactions::Asking;
+use super::terminal::{Fields, Input, Steps, ask, characters, found, read, read_all, verify_name, whole};
+use crate::transactions::NextStep;
 use load::datum::Datum;
 use load::lane::{KeptRow, OpError};
 
@@ -42,7 +42,7 @@ pub struct Payment {
     asked: Step,
 }
 
-/// By last name, or by number.
+/// Draws a customer by last name, or by number.
 pub fn select_customer(input: &mut Input<'_>, fields: &mut Fields) -> Option<i64> {
     if input.rng.int_between(1, 100) <= input.rules.by_name {
         let name = last_name(input.last_name());
@@ -64,7 +64,7 @@ pub fn middle(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> 
 }
 
 /// Counts who has paid: the name that was entered, or that of the customer whose number was.
-pub fn count_payer(tally: &mut Tally, fields: &Fields, customer: i64, name: &str, has_bad_credit: bool) {
+pub fn count_payer(tally: &mut InputCounts, fields: &Fields, customer: i64, name: &str, has_bad_credit: bool) {
     let entered = fields.text(Field::LastName).filter(|name| !name.is_empty());
     let is_the_load_s = cents(fields.get(Field::Payment)) == LOADED_CENTS;
     tally.count(Count::PayerNumbers, customer as u64);
@@ -88,9 +88,9 @@ impl Payment {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
         let district = input.district_of(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
-        let (warehouse_of_customer, district_of_customer) = match input.other_warehouse().filter(|_| is_remote) {
-            Some(other) => (other, input.district_of(Even::OtherDistrict)),
-            None => (input.home, district),
+        let (warehouse_of_customer, district_of_customer) = match input.other_warehouse() {
+            Some(other) if is_remote => (other, input.district_of(Even::OtherDistrict)),
+            _ => (input.home, district),
         };
         let customer = select_customer(input, fields);
         let cents = input.even(Even::Amount, 100, 500_000);
@@ -132,7 +132,7 @@ impl Payment {
 }
 
 impl Steps for Payment {
-    fn next(&mut self, _fields: &mut Fields) -> Asking {
+    fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
             Step::Begin => (ask(Ask::Begin), Step::PayWarehouse),
@@ -148,13 +148,13 @@ impl Steps for Payment {
             Step::NoteData => (ask(Ask::NoteCustomer), Step::History),
             Step::Data | Step::History => (ask(Ask::InsertHistory), Step::Commit),
             Step::Commit => (ask(Ask::Commit), Step::Ended),
-            Step::Ended => (Asking::End, Step::Ended),
+            Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
         match self.asked {
             Step::Warehouse => {
                 let row = found(results, "a warehouse")?;
@@ -171,7 +171,7 @@ impl Steps for Payment {
                 const CREDIT: usize = 10;
                 let row = found(results, "a customer")?;
                 if self.is_by_name {
-                    hold_name(row, LAST_NAME, fields)?;
+                    verify_name(row, LAST_NAME, fields)?;
                 }
                 self.has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
                 let name = characters(row.values.get(LAST_NAME));

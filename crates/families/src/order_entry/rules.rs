@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_constants_are_the_specification_s() {
         let constants = Constants { last_name: 1, customer: 2, item: 3 };
-        let (rules, size) = (Rules::SPECIFICATION, Size::of(1));
+        let (rules, size) = (Rules::SPECIFICATION, Size::for_warehouses(1));
         assert_eq!(rules.items(constants, size), Uneven { a: 8_191, c: 3, least: 1, most: 100_000 });
         assert_eq!(rules.customers(constants, size), Uneven { a: 1_023, c: 2, least: 1, most: 3_000 });
         assert_eq!(rules.names(constants, size), Uneven { a: 255, c: 1, least: 0, most: 999 });

@@ -61,7 +61,7 @@ pub fn fault(audit: &Audit<'_>, calls: Calls) -> Option<String> {
 
 /// Number of comparisons that [`fault`] makes.
 pub fn count(calls: Calls) -> usize {
-    let nothing = Audit { sums: &[], size: Size::of(1) };
+    let nothing = Audit { sums: &[], size: Size::for_warehouses(1) };
     match calls {
         Calls::Statements => of_statements(&nothing).len() + READS,
         Calls::Procedure => of_procedures(&nothing).len(),
@@ -70,15 +70,15 @@ pub fn count(calls: Calls) -> usize {
 
 /// A read that brought back other rows than it must.
 fn rows_fault(audit: &Audit<'_>) -> Option<String> {
-    let statuses = audit.of(Count::OrderStatuses);
-    let by_name = audit.of(Count::PaymentsByName) + audit.of(Count::OrderStatusesByName);
+    let statuses = audit.succeeded(Count::OrderStatuses);
+    let by_name = audit.succeeded(Count::PaymentsByName) + audit.succeeded(Count::OrderStatusesByName);
     let (fewest, most) = (*LINES.start() as u64, *LINES.end() as u64);
-    let lines = audit.of(Count::Lines) - audit.of(Count::RolledBack);
+    let lines = audit.succeeded(Count::Lines) - audit.succeeded(Count::RolledBack);
     let reads: [_; READS] = [
         ("the lines of an order", Ask::OrderLines as usize, fewest * statuses, most * statuses),
         ("a customer's last order", Ask::LastOrder as usize, statuses, statuses),
         ("the customers of a name", Ask::CustomersByName as usize, by_name, u64::MAX),
-        ("the items of an order", ITEMS, audit.of(Count::NewOrders), lines),
+        ("the items of an order", ITEMS, audit.succeeded(Count::NewOrders), lines),
     ];
     reads.into_iter().find_map(|(what, group, least, most)| {
         let (sent, rows) = audit.sent(group);
@@ -92,12 +92,15 @@ fn rows_fault(audit: &Audit<'_>) -> Option<String> {
 }
 
 fn of_statements(audit: &Audit<'_>) -> Vec<Step> {
-    let of = |count| audit.of(count);
-    let (orders, rolled_back) = (of(Count::NewOrders), of(Count::RolledBack));
-    let (payments, statuses) = (of(Count::Payments), of(Count::OrderStatuses));
-    let (deliveries, delivered, levels) = (of(Count::Deliveries), of(Count::DeliveredOrders), of(Count::StockLevels));
+    let (orders, rolled_back) = (audit.succeeded(Count::NewOrders), audit.succeeded(Count::RolledBack));
+    let (payments, statuses) = (audit.succeeded(Count::Payments), audit.succeeded(Count::OrderStatuses));
+    let (deliveries, delivered, levels) = (
+        audit.succeeded(Count::Deliveries),
+        audit.succeeded(Count::DeliveredOrders),
+        audit.succeeded(Count::StockLevels),
+    );
     // An order that is rolled back names an item that does not exist in the place of its last line.
-    let lines = of(Count::Lines) - rolled_back;
+    let lines = audit.succeeded(Count::Lines) - rolled_back;
     vec![
         step("the begin of a transaction that writes", ask![Begin], orders + payments + deliveries),
         step("the begin of a transaction that reads", ask![BeginReading], statuses + levels),
@@ -120,12 +123,12 @@ fn of_statements(audit: &Audit<'_>) -> Vec<Step> {
         step(
             "the look-up of a customer by name",
             ask![CustomersByName],
-            of(Count::PaymentsByName) + of(Count::OrderStatusesByName),
+            audit.succeeded(Count::PaymentsByName) + audit.succeeded(Count::OrderStatusesByName),
         ),
         step("Payment's update of the customer", ask![PayCustomer], payments),
         step("Payment's read of the customer", ask![Customer], payments),
-        step("the read of a customer's data", ask![CustomerData], of(Count::BadCredit)),
-        step("the note of a customer's payment", ask![NoteCustomer], of(Count::BadCredit)),
+        step("the read of a customer's data", ask![CustomerData], audit.succeeded(Count::BadCredit)),
+        step("the note of a customer's payment", ask![NoteCustomer], audit.succeeded(Count::BadCredit)),
         step("Payment's row of history", ask![InsertHistory], payments),
         step("Order-Status's read of the customer", ask![CustomerBalance], statuses),
         step("Order-Status's read of the order", ask![LastOrder], statuses),
@@ -144,10 +147,10 @@ fn of_statements(audit: &Audit<'_>) -> Vec<Step> {
 
 fn of_procedures(audit: &Audit<'_>) -> Vec<Step> {
     vec![
-        step("the call for New-Order", &[Kind::NewOrder as usize], audit.of(Count::NewOrders)),
-        step("the call for Payment", &[Kind::Payment as usize], audit.of(Count::Payments)),
-        step("the call for Order-Status", &[Kind::OrderStatus as usize], audit.of(Count::OrderStatuses)),
-        step("the call for Delivery", &[Kind::Delivery as usize], audit.of(Count::Deliveries)),
-        step("the call for Stock-Level", &[Kind::StockLevel as usize], audit.of(Count::StockLevels)),
+        step("the call for New-Order", &[Kind::NewOrder as usize], audit.succeeded(Count::NewOrders)),
+        step("the call for Payment", &[Kind::Payment as usize], audit.succeeded(Count::Payments)),
+        step("the call for Order-Status", &[Kind::OrderStatus as usize], audit.succeeded(Count::OrderStatuses)),
+        step("the call for Delivery", &[Kind::Delivery as usize], audit.succeeded(Count::Deliveries)),
+        step("the call for Stock-Level", &[Kind::StockLevel as usize], audit.succeeded(Count::StockLevels)),
     ]
 }

@@ -21,10 +21,10 @@ pub enum Field {
     Customer,
     LastName,
     Order,
-    /// So many.
+    /// Number of order lines, 5 to 15.
     Lines,
     AllLocal,
-    /// Of a line.
+    /// The number of a line.
     Line,
     Item,
     Supply,
@@ -32,7 +32,7 @@ pub enum Field {
     Remote,
     Amount,
     DistrictInfo,
-    /// Of a payment.
+    /// The amount of a payment.
     Payment,
     CustomerData,
     PaymentData,
@@ -92,7 +92,7 @@ pub fn field_names() -> Vec<String> {
     NAMES.iter().map(|name| (*name).to_owned()).chain(of_lines).collect()
 }
 
-/// In the order of [`texts`].
+/// A statement, in the order of [`texts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Begin,
@@ -185,12 +185,12 @@ const PLAIN: [&str; PLAIN_STATEMENTS] = [
 /// Sizes of an order's list, from [`FEWEST_LINES`].
 const SIZES: usize = MOST_LINES - FEWEST_LINES + 1;
 
-/// The statement that reads the items of so many lines.
+/// The statement that reads the items of `lines` lines.
 pub fn items_of(lines: usize) -> usize {
     PLAIN.len() + lines - FEWEST_LINES
 }
 
-/// The statement that reads the stock of so many lines that the terminal's own warehouse supplies.
+/// The statement that reads the stock of `lines` lines that the terminal's own warehouse supplies.
 pub fn own_stock_of(lines: usize) -> usize {
     items_of(lines) + SIZES
 }
@@ -201,10 +201,8 @@ pub fn stock_of(lines: usize) -> usize {
 }
 
 pub fn texts() -> Vec<String> {
-    let sizes = || FEWEST_LINES..=MOST_LINES;
-    let list = |lines: usize| (0..lines).map(|line| format!(":i{line}")).collect::<Vec<_>>().join(", ");
-    let items =
-        sizes().map(|lines| format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", list(lines)));
+    let items = (FEWEST_LINES..=MOST_LINES)
+        .map(|lines| format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", item_list(lines)));
     // A sum, so that servers know that it is a number.
     let mut info = String::from("CASE :d + 0");
     for district in 1..=10 {
@@ -212,12 +210,17 @@ pub fn texts() -> Vec<String> {
         let _ = write!(info, " WHEN {district} THEN s_dist_{district:02}");
     }
     let columns = format!("SELECT s_w_id, s_i_id, s_quantity, s_data, {info} END AS dist_info FROM stock WHERE");
-    let own_stock = sizes().map(|lines| format!("{columns} s_w_id = :w AND s_i_id IN ({})", list(lines)));
-    let stock = sizes().map(|lines| {
+    let own_stock =
+        (FEWEST_LINES..=MOST_LINES).map(|lines| format!("{columns} s_w_id = :w AND s_i_id IN ({})", item_list(lines)));
+    let stock = (FEWEST_LINES..=MOST_LINES).map(|lines| {
         let each = (0..lines).map(|line| format!("(s_w_id = :supply{line} AND s_i_id = :i{line})"));
         format!("{columns} {}", each.collect::<Vec<_>>().join(" OR "))
     });
     PLAIN.iter().map(|text| (*text).to_owned()).chain(items).chain(own_stock).chain(stock).collect()
+}
+
+fn item_list(lines: usize) -> String {
+    (0..lines).map(|line| format!(":i{line}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Stock-Level: how many of the items that were sold last are running out (clause 2.8).
 
-use super::audit::{Count, Even, Tally};
+use super::audit::{Count, Even, InputCounts};
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, ask, found, read, whole};
-use crate::transactions::Asking;
+use crate::transactions::NextStep;
 use load::lane::{KeptRow, OpError};
 
 /// The orders that are looked at.
@@ -35,20 +35,20 @@ impl StockLevel {
 }
 
 impl Steps for StockLevel {
-    fn next(&mut self, _fields: &mut Fields) -> Asking {
+    fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
             Step::Begin => (ask(Ask::BeginReading), Step::NextOrder),
             Step::NextOrder => (read(Ask::NextOrder), Step::LowStock),
             Step::LowStock => (read(Ask::LowStock), Step::Commit),
             Step::Commit => (ask(Ask::Commit), Step::Ended),
-            Step::Ended => (Asking::End, Step::Ended),
+            Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut InputCounts) -> Result<(), OpError> {
         match self.asked {
             Step::NextOrder => {
                 let next = whole(found(results, "a district")?, 0)?;

@@ -12,7 +12,7 @@ use load::rng::Rng;
 
 pub const DISTRICTS: u64 = 10;
 pub const ITEMS: u64 = 100_000;
-/// Of a district.
+/// The number of customers of a district.
 pub const CUSTOMERS: u64 = 3_000;
 /// Lines of an order.
 pub const LINES: std::ops::RangeInclusive<i64> = 5..=15;
@@ -32,12 +32,12 @@ const ITEMS_BYTES: u64 = 14_000_000;
 pub struct Size {
     pub warehouses: u64,
     pub items: u64,
-    /// Of each district, and so many first orders.
+    /// The number of customers of each district, and of its first orders.
     pub customers: u64,
 }
 
 impl Size {
-    pub fn of(warehouses: u64) -> Size {
+    pub fn for_warehouses(warehouses: u64) -> Size {
         Size { warehouses, items: ITEMS, customers: CUSTOMERS }
     }
 
@@ -51,7 +51,7 @@ impl Size {
     }
 
     fn is_the_specification_s(self) -> bool {
-        self == Size::of(self.warehouses)
+        self == Size::for_warehouses(self.warehouses)
     }
 }
 
@@ -67,7 +67,7 @@ enum Part {
     Line,
 }
 
-/// Of one row.
+/// The random numbers of one row.
 fn rng(part: Part, index: u64) -> Rng {
     Rng::of_transaction(SEED, part as u32, index)
 }
@@ -93,7 +93,6 @@ fn number(value: u64) -> Datum {
 pub fn dataset(size: Size) -> Dataset {
     let lines = of_all_lengths(size.customers);
     let undelivered = size.customers - size.delivered();
-    let of_districts = |rows: u64| size.districts() * rows;
     let table = |name: &'static str, columns, primary_key, rows: u64, row| Table {
         name: Cow::Borrowed(name),
         columns,
@@ -113,23 +112,23 @@ pub fn dataset(size: Size) -> Dataset {
             "customer",
             customer_columns(),
             &["c_w_id", "c_d_id", "c_id"],
-            of_districts(size.customers),
+            size.districts() * size.customers,
             customer(size),
         ),
-        table("history", history_columns(), &[], of_districts(size.customers), history(size)),
-        table("orders", order_columns(), &["o_w_id", "o_d_id", "o_id"], of_districts(size.customers), order(size)),
+        table("history", history_columns(), &[], size.districts() * size.customers, history(size)),
+        table("orders", order_columns(), &["o_w_id", "o_d_id", "o_id"], size.districts() * size.customers, order(size)),
         table(
             "new_order",
             new_order_columns(),
             &["no_w_id", "no_d_id", "no_o_id"],
-            of_districts(undelivered),
+            size.districts() * undelivered,
             new_order(size),
         ),
         table(
             "order_line",
             line_columns(),
             &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
-            of_districts(lines),
+            size.districts() * lines,
             line(size),
         ),
     ];
@@ -154,11 +153,16 @@ pub fn dataset(size: Size) -> Dataset {
 
 /// `column(name, kind)`; all but three columns refuse NULL.
 fn columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
-    let nulls = |name: &str| match name {
-        "o_carrier_id" | "ol_delivery_d" => Nulls::Allowed,
-        _ => Nulls::Refused,
-    };
-    of.iter().map(|(name, kind)| Column { name, kind: *kind, nulls: nulls(name) }).collect()
+    of.iter()
+        .map(|(name, kind)| Column {
+            name,
+            kind: *kind,
+            nulls: match *name {
+                "o_carrier_id" | "ol_delivery_d" => Nulls::Allowed,
+                _ => Nulls::Refused,
+            },
+        })
+        .collect()
 }
 
 use ColumnKind::{Char, Decimal, Int, Timestamp, VarChar};
@@ -245,8 +249,8 @@ fn first_quantity(rng: &mut Rng) -> i64 {
 
 /// Pieces on stock in the first rows; and those of each item as often as its number modulo 90, and once more.
 pub fn first_pieces(size: Size) -> (i64, i64) {
-    let of_row = |index: u64| (first_quantity(&mut rng(Part::Stock, index)), (index % size.items + 1) as i64);
-    let all = (0..size.warehouses * size.items).map(of_row);
+    let all = (0..size.warehouses * size.items)
+        .map(|index| (first_quantity(&mut rng(Part::Stock, index)), (index % size.items + 1) as i64));
     all.fold((0, 0), |(pieces, weighed), (of_item, item)| (pieces + of_item, weighed + of_item * (item % 90 + 1)))
 }
 
@@ -401,8 +405,11 @@ fn order(size: Size) -> RowRule {
         row.extend([number(order + 1), place.district(), place.warehouse()]);
         row.push(number(shuffled(SEED ^ place.0, size.customers, order) + 1));
         row.push(ENTERED);
-        let carrier = || Datum::Int(Rng::of_transaction(SEED, Part::Order as u32, !index).int_between(1, 10));
-        row.push(if order < size.delivered() { carrier() } else { Datum::Null });
+        row.push(if order < size.delivered() {
+            Datum::Int(Rng::of_transaction(SEED, Part::Order as u32, !index).int_between(1, 10))
+        } else {
+            Datum::Null
+        });
         row.extend([number(lines_of(place, order, size.customers)), Datum::Int(1)]);
     })
 }
@@ -436,12 +443,13 @@ fn line_columns() -> Vec<Column> {
 
 /// The line, within its district, at which each first order begins.
 fn starts(district: Place, orders: u64) -> Vec<u64> {
-    let begin = |at: &mut u64, order| {
-        let start = *at;
-        *at += lines_of(district, order, orders);
-        Some(start)
-    };
-    (0..orders).scan(0, begin).collect()
+    (0..orders)
+        .scan(0, |at: &mut u64, order| {
+            let start = *at;
+            *at += lines_of(district, order, orders);
+            Some(start)
+        })
+        .collect()
 }
 
 /// The lines of a district, kept for its next row: rows are asked for one after the other.
@@ -504,7 +512,6 @@ mod tests {
                 })
                 .collect()
         };
-        let whole = |datum: &Datum| datum.as_int().unwrap();
         let mut counted = std::collections::BTreeMap::<(i64, i64, i64), i64>::new();
         for line in rows("order_line") {
             let key = (whole(&line[2]), whole(&line[1]), whole(&line[0]));
@@ -521,16 +528,19 @@ mod tests {
         }
         let customers: std::collections::BTreeSet<i64> = orders[..30].iter().map(|order| whole(&order[3])).collect();
         assert!(customers.into_iter().eq(1..=30), "one order each");
-        let first = |name: &str| whole(&rows(name)[0][0]);
-        assert_eq!((first("new_order"), rows("new_order").len()), (22, 180));
+        assert_eq!((whole(&rows("new_order")[0][0]), rows("new_order").len()), (22, 180));
         for name in ["item", "warehouse", "stock", "district", "customer", "history"] {
             rows(name);
         }
     }
 
+    fn whole(datum: &Datum) -> i64 {
+        datum.as_int().unwrap()
+    }
+
     #[test]
     fn parts_are_whole_warehouses_and_leave_nothing_out() {
-        let data = dataset(Size::of(40));
+        let data = dataset(Size::for_warehouses(40));
         let parts = data.parts();
         for (place, table) in data.tables.iter().enumerate() {
             let mut next = 0;
@@ -549,8 +559,10 @@ mod tests {
     fn lines_are_evenly_five_to_fifteen_in_every_district() {
         for district in [0, 1, 77] {
             let lines: Vec<u64> = (0..3_000).map(|order| lines_of(Place(district), order, 3_000)).collect();
-            let count = |length: u64| lines.iter().filter(|lines| **lines == length).count();
-            assert!((5..=15).all(|length| (272..=273).contains(&count(length))), "{district}");
+            assert!(
+                (5..=15).all(|length| (272..=273).contains(&lines.iter().filter(|lines| **lines == length).count())),
+                "{district}"
+            );
             let longer = lines.windows(2).filter(|pair| pair[1] > pair[0]).count();
             assert!((1_250..1_500).contains(&longer), "{longer}: in no order");
             assert_eq!(lines.iter().sum::<u64>(), of_all_lengths(3_000));
@@ -561,7 +573,7 @@ mod tests {
     #[test]
     fn ten_thousand_warehouses_are_described_at_once() {
         let began = std::time::Instant::now();
-        let data = dataset(Size::of(10_000));
+        let data = dataset(Size::for_warehouses(10_000));
         assert_eq!(data.tables[8].rows, 100_000 * of_all_lengths(3_000));
         assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
     }

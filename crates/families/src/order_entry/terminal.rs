@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::audit::{Drawn, Even, Tally};
+use super::audit::{Drawn, Even, InputCounts};
 use super::calls::{Call, Calls, forget_customer};
 use super::deck::{Deck, Kind};
 use super::delivery::Delivery;
@@ -15,7 +15,7 @@ use super::statements::{Ask, FIELDS, Field};
 use super::stock_level::StockLevel;
 use super::tables::{DISTRICTS, Size};
 use super::{Home, OrderEntry, Pipelines};
-use crate::transactions::{Asking, Flow, NativeClient, Rows, Sent};
+use crate::transactions::{Flow, NativeClient, NextStep, Rows, Sent};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::rng::Rng;
@@ -56,9 +56,9 @@ pub struct Input<'a> {
     pub constants: Constants,
     pub size: Size,
     pub home: i64,
-    /// Of the terminal, for Stock-Level.
+    /// The district of the terminal, for Stock-Level.
     pub district: i64,
-    pub tally: &'a mut Tally,
+    pub tally: &'a mut InputCounts,
 }
 
 impl Input<'_> {
@@ -103,11 +103,11 @@ impl Input<'_> {
 
 /// A step of a transaction.
 pub trait Steps {
-    fn next(&mut self, fields: &mut Fields) -> Asking;
+    fn next(&mut self, fields: &mut Fields) -> NextStep;
 
     /// # Errors
     /// The answer is not what the tables must hold, or another transaction was first.
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError>;
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError>;
 }
 
 enum Work {
@@ -144,8 +144,8 @@ pub struct Terminal {
     work: Work,
     kind: Kind,
     fields: Fields,
-    /// Of the transaction under way.
-    tally: Tally,
+    /// The counts of the transaction under way.
+    tally: InputCounts,
 }
 
 impl Terminal {
@@ -160,7 +160,7 @@ impl Terminal {
             work: Work::StockLevel(StockLevel::default()),
             kind: Kind::StockLevel,
             fields: Fields(std::array::from_fn(|_| Datum::Null)),
-            tally: Tally::default(),
+            tally: InputCounts::default(),
             load,
             seed,
             client,
@@ -210,21 +210,21 @@ impl NativeClient for Terminal {
             (Calls::Statements, entered) => entered,
             (Calls::Procedure, Work::NewOrder(order)) => {
                 self.fields.put(Field::Entered, order.written());
-                Work::Call(Call::of(self.kind, Some(order)))
+                Work::Call(Call::new(self.kind, Some(order)))
             }
-            (Calls::Procedure, _) => Work::Call(Call::of(self.kind, None)),
+            (Calls::Procedure, _) => Work::Call(Call::new(self.kind, None)),
         };
     }
 
-    fn next(&mut self) -> Asking {
+    fn next(&mut self) -> NextStep {
         loop {
             match (self.work.steps().next(&mut self.fields), self.load.pipelines) {
-                (Asking::Statement(number, ..), _)
+                (NextStep::Statement(number, ..), _)
                     if self.load.rules.left_out.is_some_and(|ask| ask as usize == number) => {}
-                (Asking::Statement(number, rows, _), Pipelines::Never) => {
-                    return Asking::Statement(number, rows, Flow::Wait);
+                (NextStep::Statement(number, rows, _), Pipelines::Never) => {
+                    return NextStep::Statement(number, rows, Flow::Wait);
                 }
-                (Asking::Together, Pipelines::Never) => {}
+                (NextStep::Together, Pipelines::Never) => {}
                 (asking, _) => return asking,
             }
         }
@@ -238,9 +238,9 @@ impl NativeClient for Terminal {
         self.work.steps().receive(results, &mut self.fields, &mut self.tally)
     }
 
-    fn told(&mut self) -> RequestedWork {
+    fn server_work(&mut self) -> RequestedWork {
         match &mut self.work {
-            Work::Call(call) => call.told(),
+            Work::Call(call) => call.server_work(),
             _ => RequestedWork::default(),
         }
     }
@@ -255,43 +255,43 @@ impl NativeClient for Terminal {
 }
 
 /// For its effect.
-pub fn ask(ask: Ask) -> Asking {
-    Asking::Statement(ask as usize, Rows::Discard, Flow::Wait)
+pub fn ask(ask: Ask) -> NextStep {
+    NextStep::Statement(ask as usize, Rows::Discard, Flow::Wait)
 }
 
 /// For its last row.
-pub fn read(ask: Ask) -> Asking {
-    Asking::Statement(ask as usize, Rows::Keep, Flow::Wait)
+pub fn read(ask: Ask) -> NextStep {
+    NextStep::Statement(ask as usize, Rows::Keep, Flow::Wait)
 }
 
 /// For all its rows; by number.
-pub fn read_all(statement: usize) -> Asking {
-    Asking::Statement(statement, Rows::KeepAll, Flow::Wait)
+pub fn read_all(statement: usize) -> NextStep {
+    NextStep::Statement(statement, Rows::KeepAll, Flow::Wait)
 }
 
 /// Together with what follows, up to [`Asking::Together`].
-pub fn pipe(ask: Ask) -> Asking {
-    Asking::Statement(ask as usize, Rows::Discard, Flow::Pipelined)
+pub fn pipe(ask: Ask) -> NextStep {
+    NextStep::Statement(ask as usize, Rows::Discard, Flow::Pipelined)
 }
 
 /// The result of a statement that must have found something.
 ///
 /// # Errors
-/// The row is missing: these are other tables, or somebody has changed them.
+/// The row is missing: these are other tables, or they were changed.
 pub fn found<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpError> {
     results.last().filter(|row| row.rows > 0).ok_or_else(|| missing(what))
 }
 
-/// The customer whom a statement tells of is the one who was entered by last name, which stands in a column.
+/// The customer whom a statement returns is the one who was entered by last name, which stands in a column.
 ///
 /// # Errors
 /// It is of another one.
-pub fn hold_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), OpError> {
-    let (told, entered) = (characters(row.values.get(column)), fields.text(Field::LastName).unwrap_or_default());
-    if told == entered {
+pub fn verify_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), OpError> {
+    let (returned, entered) = (characters(row.values.get(column)), fields.text(Field::LastName).unwrap_or_default());
+    if returned == entered {
         return Ok(());
     }
-    let message = format!("an answer is of another customer: {told}, where {entered} was entered");
+    let message = format!("an answer is of another customer: {returned}, where {entered} was entered");
     Err(OpError { class: ErrorClass::Script, message })
 }
 
@@ -308,7 +308,7 @@ pub fn whole(row: &KeptRow, column: usize) -> Result<i64, OpError> {
     })
 }
 
-/// An amount, in whatever form the engine tells it.
+/// An amount, in whatever form the engine writes it.
 pub fn amount(datum: Option<&Datum>) -> Option<f64> {
     match datum? {
         Datum::Int(number) => Some(*number as f64),

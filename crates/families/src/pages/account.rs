@@ -181,8 +181,10 @@ impl IoAccount {
                 unknown @ Reading::Unavailable(_) => return unknown.clone(),
             }
         }
-        let none = || Reading::unavailable(format!("nothing was read, written or synced: no {} file", class.as_str()));
-        sum.map_or_else(none, Reading::Value)
+        sum.map_or_else(
+            || Reading::unavailable(format!("nothing was read, written or synced: no {} file", class.as_str())),
+            Reading::Value,
+        )
     }
 }
 

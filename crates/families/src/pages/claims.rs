@@ -1,4 +1,4 @@
-//! Holds what the statements were to do against what the engine tells of it afterwards: rows that another session reads
+//! Checks what the statements were to do against what the engine reports of it afterwards: rows that another session reads
 //! back, commits, syncs of the log, bytes written to the data.
 
 use load::counters::Counters;
@@ -67,8 +67,12 @@ impl PagesClaim<'_> {
         let numbers: Vec<u64> = (0..count).map(|place| 1 + place * (rows - 1) / (count - 1).max(1)).collect();
         let Some(sql) = self.dialect.sampled(&numbers) else { return Ok(()) };
         let answer = other.query(&sql)?;
-        let value = |place: usize| number(answer.first().and_then(|row| row.get(place))).unwrap_or_default();
-        self.check_sample(numbers.len() as f64, value(0), value(1)..=value(2))
+        self.check_sample(
+            numbers.len() as f64,
+            number(answer.first().and_then(|row| row.first())).unwrap_or_default(),
+            number(answer.first().and_then(|row| row.get(1))).unwrap_or_default()
+                ..=number(answer.first().and_then(|row| row.get(2))).unwrap_or_default(),
+        )
     }
 
     fn check_sample(&self, asked: f64, found: f64, bytes: std::ops::RangeInclusive<f64>) -> Result<(), Failure> {

@@ -18,8 +18,8 @@ pub fn filler(page_bytes: u64) -> u64 {
 /// How an engine writes, which decides where the operating system counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenBy {
-    /// By `write` and its kin, into the page cache. The kernel then counts whole folios of the cache on the way to the
-    /// device, which can be many times larger than what was written.
+    /// The engine calls `write` and its kin, into the page cache. The kernel then counts whole folios of the cache on the
+    /// way to the device, which can be many times larger than what was written.
     Calls,
     /// Past the page cache or asynchronously; no count of calls sees it.
     Device,
@@ -92,8 +92,9 @@ pub trait PagesDialect: Sync {
 
     /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
     fn account(&self, _system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let unknown = |class: FileClass| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O");
-        let places = [FileClass::Data, FileClass::Log].map(unknown).to_vec();
+        let places = [FileClass::Data, FileClass::Log]
+            .map(|class| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O"))
+            .to_vec();
         Ok(IoAccount { places, ..IoAccount::default() })
     }
 

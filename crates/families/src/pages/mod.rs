@@ -2,7 +2,7 @@
 //! what the engine says of its own I/O in between.
 //!
 //! The published test printed the totals of SQL Server's counters. Here every figure is the difference of two snapshots,
-//! by file where the engine has files, and stands beside the operating system's account. What an engine does not count is
+//! by file where the engine has files, and stands next to the operating system's account. What an engine does not count is
 //! `n/a` with the reason.
 
 pub mod account;

@@ -63,7 +63,6 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
     let response = &found.inserted.collector.response;
-    let us = |quantile: f64| response.quantile(quantile, "statements in the run");
     let new = Measurement::new;
     let value = Reading::Value;
     let log_bytes = match &found.engine.log_bytes {
@@ -76,8 +75,8 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
         new("insert", "s", Lower, Role::Secondary, value(insert_s)),
         new("flush", "s", Lower, Role::Secondary, found.flush_s.clone()),
         new("log_per_commit", "bytes", Lower, Role::Secondary, times(log_bytes, 1.0 / commits)),
-        new("response_p50", "us", Lower, Role::Secondary, us(0.5)),
-        new("response_p99", "us", Lower, Role::Secondary, us(0.99)),
+        new("response_p50", "us", Lower, Role::Secondary, response.quantile(0.5, "statements in the run")),
+        new("response_p99", "us", Lower, Role::Secondary, response.quantile(0.99, "statements in the run")),
         new("cpu_per_commit", "us", Lower, Role::Secondary, times(found.cpu_s.clone(), 1e6 / commits)),
         new("statements", "", Neither, Role::Diagnostic, value(commits)),
         new("rows", "", Neither, Role::Diagnostic, value(commits * found.rows as f64)),
@@ -102,31 +101,35 @@ fn latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     }
     for (per_operation, per_mib, stall, count, bytes) in kinds {
         for class in [FileClass::Data, FileClass::Log] {
-            let of = |figure| engine.of_class(class, figure);
             let none = format!("there were no {}", count.as_str());
-            let secondary = |family: &str, unit: &str, reading: Reading| {
-                let id = format!("{family}/{}", class.as_str());
-                Measurement::new(&id, unit, Direction::Lower, Role::Secondary, reading)
-            };
-            all.push(secondary(per_operation, "ms", per(&of(stall), &of(count), &none)));
+            all.push(of_class(
+                per_operation,
+                class,
+                "ms",
+                per(&engine.of_class(class, stall), &engine.of_class(class, count), &none),
+            ));
             if let Some(bytes) = bytes {
-                let mib = times(of(bytes), 1.0 / MIB);
-                all.push(secondary(per_mib, "ms/MiB", per(&of(stall), &mib, &none)));
+                let mib = times(engine.of_class(class, bytes), 1.0 / MIB);
+                all.push(of_class(per_mib, class, "ms/MiB", per(&engine.of_class(class, stall), &mib, &none)));
             }
         }
     }
 }
 
+fn of_class(family: &str, class: FileClass, unit: &str, reading: Reading) -> Measurement {
+    let id = format!("{family}/{}", class.as_str());
+    Measurement::new(&id, unit, Direction::Lower, Role::Secondary, reading)
+}
+
 /// Everything a commit waits for, on average. One engine waits in its syncs, another in its writes: only the sum
 /// compares.
 fn waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
-    let of = |figure| engine.of_class(class, figure);
     // SQL Server writes through and has no syncs; then the writes are all there is.
-    let sync = match (of(Figure::SyncStall), of(Figure::Syncs)) {
+    let sync = match (engine.of_class(class, Figure::SyncStall), engine.of_class(class, Figure::Syncs)) {
         (Reading::Unavailable(_), Reading::Value(0.0)) => Reading::Value(0.0),
         (stall, _) => stall,
     };
-    let wait = both(&of(Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
+    let wait = both(&engine.of_class(class, Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
     let id = format!("wait_per_commit/{}", class.as_str());
     all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, times(wait, 1.0 / commits)));
 }
@@ -145,28 +148,20 @@ fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
     let (before, after) = match &found.os {
         Ok(both) => both,
         Err(reason) => {
-            let unknown = || Reading::unavailable(reason);
             for place in ["calls", "processes", "device"] {
-                all.push(diagnostic("os_write_bytes", place, "bytes", unknown()));
+                all.push(diagnostic("os_write_bytes", place, "bytes", Reading::unavailable(reason)));
             }
-            all.push(diagnostic("unseen", "writes", "%", unknown()));
-            all.push(diagnostic("unexplained", "writes", "%", unknown()));
+            all.push(diagnostic("unseen", "writes", "%", Reading::unavailable(reason)));
+            all.push(diagnostic("unexplained", "writes", "%", Reading::unavailable(reason)));
             return;
         }
     };
     let did = after.processes.since(&before.processes);
-    let known = |count: Option<u64>| match count {
-        Some(count) => Reading::Value(count as f64),
-        None => Reading::unavailable("this operating system does not tell what of a process reaches a device"),
-    };
-    let mut counted = |family: &str, place: &str, unit: &str, count: Option<u64>| {
-        all.push(diagnostic(family, place, unit, known(count)));
-    };
-    counted("os_reads", "processes", "", Some(did.read_calls));
-    counted("os_read_bytes", "processes", "bytes", did.device_read_bytes);
-    counted("os_writes", "processes", "", Some(did.write_calls));
-    counted("os_write_bytes", "processes", "bytes", did.device_write_bytes);
-    counted("os_write_bytes", "calls", "bytes", Some(did.write_call_bytes));
+    all.push(diagnostic("os_reads", "processes", "", known(Some(did.read_calls))));
+    all.push(diagnostic("os_read_bytes", "processes", "bytes", known(did.device_read_bytes)));
+    all.push(diagnostic("os_writes", "processes", "", known(Some(did.write_calls))));
+    all.push(diagnostic("os_write_bytes", "processes", "bytes", known(did.device_write_bytes)));
+    all.push(diagnostic("os_write_bytes", "calls", "bytes", known(Some(did.write_call_bytes))));
     device(before, after, all);
     let written = match (found.engine.incomparable, found.written_by) {
         (Some(reason), _) => Reading::unavailable(reason),
@@ -174,6 +169,13 @@ fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
         (None, WrittenBy::Device) => known(did.device_write_bytes),
     };
     shares(found, &written, all);
+}
+
+fn known(count: Option<u64>) -> Reading {
+    match count {
+        Some(count) => Reading::Value(count as f64),
+        None => Reading::unavailable("this operating system does not tell what of a process reaches a device"),
+    }
 }
 
 /// Share of the operating system's count that the engine does not count, and the share that is not explained either.
@@ -185,16 +187,17 @@ fn shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>) {
             seen = both(&seen, &found.engine.of_class(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
         }
     }
-    let missing = |seen: &Reading| {
-        let share = per(seen, written, "the operating system has counted no writes");
-        times(both(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
-    };
-    all.push(diagnostic("unseen", "writes", "%", missing(&seen)));
+    all.push(diagnostic("unseen", "writes", "%", percent_missing(&seen, written)));
     for (what, bytes) in &found.engine.explained {
         all.push(diagnostic("explained", what, "bytes", bytes.clone()));
         seen = both(&seen, bytes, |a, b| Reading::Value(a + b));
     }
-    all.push(diagnostic("unexplained", "writes", "%", missing(&seen)));
+    all.push(diagnostic("unexplained", "writes", "%", percent_missing(&seen, written)));
+}
+
+fn percent_missing(seen: &Reading, written: &Reading) -> Reading {
+    let share = per(seen, written, "the operating system has counted no writes");
+    times(both(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
 }
 
 fn device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
@@ -206,16 +209,13 @@ fn device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
         }
     };
     let did = now.since(then);
-    let mut counted = |family: &str, unit: &str, value: u64| {
-        all.push(diagnostic(family, "device", unit, Reading::Value(value as f64)));
-    };
-    counted("os_reads", "", did.reads);
-    counted("os_read_bytes", "bytes", did.read_bytes);
-    counted("os_read_wait", "ms", did.read_wait_ms);
-    counted("os_writes", "", did.writes);
-    counted("os_write_bytes", "bytes", did.written_bytes);
-    counted("os_write_wait", "ms", did.write_wait_ms);
+    all.push(diagnostic("os_reads", "device", "", Reading::Value(did.reads as f64)));
+    all.push(diagnostic("os_read_bytes", "device", "bytes", Reading::Value(did.read_bytes as f64)));
+    all.push(diagnostic("os_read_wait", "device", "ms", Reading::Value(did.read_wait_ms as f64)));
+    all.push(diagnostic("os_writes", "device", "", Reading::Value(did.writes as f64)));
+    all.push(diagnostic("os_write_bytes", "device", "bytes", Reading::Value(did.written_bytes as f64)));
+    all.push(diagnostic("os_write_wait", "device", "ms", Reading::Value(did.write_wait_ms as f64)));
     if let Some(flushes) = did.flushes {
-        counted("os_syncs", "", flushes);
+        all.push(diagnostic("os_syncs", "device", "", Reading::Value(flushes as f64)));
     }
 }

@@ -17,7 +17,7 @@ use load::error::{Failure, FailureKind};
 
 /// Fewest pages that a row may take: fewer, and two rows share one.
 const FEWEST_PAGES: f64 = 0.98;
-/// Above this the reader is told: the rest is the engine's own.
+/// Above this a mark says: the rest is the engine's own.
 const MOST_PAGES: f64 = 1.1;
 
 pub(super) struct PageInsert {
@@ -87,7 +87,7 @@ impl Procedure for PageInsert {
         for statement in dialect.tables(page_bytes) {
             session.execute(&statement)?;
         }
-        let begun = dialect.begin(&mut *session)?;
+        let started = dialect.begin(&mut *session)?;
         context.system.settle()?;
         let before = snapshot(context, dialect, &mut *session)?;
         let watch = Stopwatch::start(context.system);
@@ -123,7 +123,7 @@ impl Procedure for PageInsert {
                 Reading::unavailable(format!("no checkpoint: {reason}"))
             }
         };
-        marks.extend(begun.into_iter().chain(engine.notes.iter().cloned()).map(note));
+        marks.extend(started.into_iter().chain(engine.notes.iter().cloned()).map(note));
         let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
         let (statements, rows) = (self.statements, self.rows);

@@ -9,7 +9,7 @@ const LONGEST_PAUSE_S: f64 = 86_400.0;
 const MOST_TURNS: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shot {
+enum BarrelEntry {
     Query { times: usize, name: String },
     PauseUs(u64),
 }
@@ -18,10 +18,10 @@ enum Shot {
 pub(super) fn turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
-    for shot in shots(barrel)? {
+    for shot in entries(barrel)? {
         match shot {
-            Shot::PauseUs(us) => pause_us = pause_us.saturating_add(us),
-            Shot::Query { times, name } => {
+            BarrelEntry::PauseUs(us) => pause_us = pause_us.saturating_add(us),
+            BarrelEntry::Query { times, name } => {
                 file.need(SectionKind::Query, &name, barrel.spot)?;
                 let statement = file.names(SectionKind::Query).position(|known| known == name).unwrap_or_default();
                 if turns.len().saturating_add(times) > MOST_TURNS {
@@ -43,26 +43,27 @@ pub(super) fn turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>,
     Ok(turns)
 }
 
-fn shots(barrel: &SpottedText) -> Result<Vec<Shot>, SmackError> {
-    let wrong = |message: String| {
-        SmackError::new(barrel.spot, message)
-            .hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
-    };
-    let mut shots = Vec::new();
+fn entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> {
+    let mut entries = Vec::new();
     let mut words = barrel.text.split_whitespace();
     while let Some(word) = words.next() {
         if let Some(pause) = word.strip_prefix('-') {
             let seconds = pause.parse::<f64>().ok().filter(|s| (0.0..=LONGEST_PAUSE_S).contains(s));
-            let seconds = seconds.ok_or_else(|| wrong(format!("`{word}` is no pause in seconds")))?;
-            shots.push(Shot::PauseUs((seconds * 1e6).round() as u64));
+            let seconds = seconds.ok_or_else(|| wrong_barrel(barrel, format!("`{word}` is no pause in seconds")))?;
+            entries.push(BarrelEntry::PauseUs((seconds * 1e6).round() as u64));
             continue;
         }
         let times = word.parse::<usize>().ok().filter(|times| *times > 0);
-        let times = times.ok_or_else(|| wrong(format!("`{word}` is not how often a query is run")))?;
-        let name = words.next().ok_or_else(|| wrong(format!("no query follows `{word}`")))?;
-        shots.push(Shot::Query { times, name: name.to_owned() });
+        let times = times.ok_or_else(|| wrong_barrel(barrel, format!("`{word}` is not how often a query is run")))?;
+        let name = words.next().ok_or_else(|| wrong_barrel(barrel, format!("no query follows `{word}`")))?;
+        entries.push(BarrelEntry::Query { times, name: name.to_owned() });
     }
-    Ok(shots)
+    Ok(entries)
+}
+
+fn wrong_barrel(barrel: &SpottedText, message: String) -> SmackError {
+    SmackError::new(barrel.spot, message)
+        .hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
 }
 
 /// Dictionaries are numbered by their order in the file.

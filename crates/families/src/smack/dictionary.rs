@@ -123,7 +123,6 @@ fn number(before: String, after: String) -> Numbering {
 
 /// A format of C's `printf` with one number in it.
 fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
-    let wrong = |message: String| SmackError::new(source.spot, message).hint("write it as `user%d` or `user%08d`");
     let mut made: Option<Numbering> = None;
     let mut text = String::new();
     let mut chars = source.text.chars().peekable();
@@ -133,7 +132,7 @@ fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
             continue;
         }
         if made.is_some() {
-            return Err(wrong("the template has more than one number".to_owned()));
+            return Err(wrong_template(source, "the template has more than one number".to_owned()));
         }
         let mut numbering = number(std::mem::take(&mut text), String::new());
         while let Some(flag) = chars.next_if(|c| "-0+ #".contains(*c)) {
@@ -146,7 +145,7 @@ fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
         while let Some(digit) = chars.next_if(char::is_ascii_digit) {
             numbering.width = numbering.width * 10 + (digit as usize - '0' as usize);
             if numbering.width > WIDEST {
-                return Err(wrong(format!("the template's number is wider than {WIDEST}")));
+                return Err(wrong_template(source, format!("the template's number is wider than {WIDEST}")));
             }
         }
         while chars.next_if(|c| "hlqjzt".contains(*c)).is_some() {}
@@ -155,12 +154,22 @@ fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
             Some('o') => Digits::Octal,
             Some('x') => Digits::Hexadecimal,
             Some('X') => Digits::HexadecimalCapitals,
-            _ => return Err(wrong("the template's `%` is not followed by a number's format".to_owned())),
+            _ => {
+                return Err(wrong_template(
+                    source,
+                    "the template's `%` is not followed by a number's format".to_owned(),
+                ));
+            }
         };
         made = Some(numbering);
     }
-    let numbering = made.ok_or_else(|| wrong("the template has no number: every word would be the same".to_owned()))?;
+    let numbering = made
+        .ok_or_else(|| wrong_template(source, "the template has no number: every word would be the same".to_owned()))?;
     Ok(Numbering { after: text, ..numbering })
+}
+
+fn wrong_template(source: &SpottedText, message: String) -> SmackError {
+    SmackError::new(source.spot, message).hint("write it as `user%d` or `user%08d`")
 }
 
 #[cfg(test)]

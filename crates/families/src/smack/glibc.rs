@@ -6,7 +6,7 @@
 const DEGREE: usize = 31;
 /// How far behind the newest word the second summand is.
 const SEPARATION: usize = 3;
-/// What `srand` is called with if nobody calls it.
+/// The seed where `srand` is not called.
 const DEFAULT_SEED: i64 = 1;
 /// The words are first filled with the multiplicative generator of Park and Miller ("Random number generators: good
 /// ones are hard to find", CACM 31(10), 1988).
@@ -21,7 +21,7 @@ pub(super) struct Rand {
 }
 
 impl Rand {
-    /// The generator of a program that has just begun.
+    /// The generator of a program that has just started.
     pub(super) fn unseeded() -> Rand {
         let mut word = DEFAULT_SEED;
         let mut state = [0; DEGREE];

@@ -16,8 +16,6 @@ mod syntax;
 mod table;
 mod token;
 
-use std::fmt::Display;
-
 use model::{Length, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
@@ -82,7 +80,7 @@ model::keys! {
 pub struct SmackScript {
     name: String,
     file: SmackFile,
-    /// Where it and the files beside it are; none if it is built in.
+    /// Where it and the files next to it are; none if it is built in.
     texts: Option<Texts>,
 }
 
@@ -168,7 +166,7 @@ impl SmackScript {
     fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
         let file = &self.file;
         let run = run::evaluate(file, arguments)?;
-        let sources = Sources { file, beside: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
+        let sources = Sources { file, files: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
         // First, since rows that are made are shared with the dictionaries only as long as the tables have them.
         let data = table::dataset(&sources, run.afterwards)?;
         let mut parts = Parts { notes: run.notes, ..Parts::default() };
@@ -270,7 +268,6 @@ impl Workload for SuperSmack {
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
         let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
         let script = SmackScript::read_from(&script, &grants.texts)?;
         let given: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
@@ -278,7 +275,7 @@ impl Workload for SuperSmack {
         let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
         if program.clients != clients {
             let cause = format!("it makes {} clients, and `clients` is {clients}", program.clients);
-            return Err(wrong(format!("use the script `{}`", script.name), &cause)
+            return Err(Failure::new(FailureKind::Plan, format!("use the script `{}`", script.name), cause)
                 .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
         }
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };

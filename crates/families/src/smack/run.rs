@@ -58,7 +58,7 @@ pub type Lookup<'a> = &'a dyn Fn(&str, Option<&str>, &str) -> Option<String>;
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    begun: bool,
+    is_started: bool,
     rounds: Option<Option<u64>>,
     clients: Option<u32>,
 }
@@ -173,12 +173,12 @@ impl<'a> Evaluation<'a> {
         arguments: &[SmackExpression],
     ) -> Result<(), SmackError> {
         self.file.need(SectionKind::Client, &client.text, client.spot)?;
-        let unknown = || {
+        let found = METHODS.iter().find(|(name, _)| *name == method.text);
+        let (_, count) = found.ok_or_else(|| {
             let known = METHODS.iter().map(|(name, _)| *name);
             SmackError::new(method.spot, format!("clients have no method `{}`", method.text))
                 .suggest(&method.text, known)
-        };
-        let (_, count) = METHODS.iter().find(|(name, _)| *name == method.text).ok_or_else(unknown)?;
+        })?;
         if arguments.len() != *count {
             let (name, given) = (&method.text, arguments.len());
             let values = if *count == 1 { "value" } else { "values" };
@@ -186,10 +186,10 @@ impl<'a> Evaluation<'a> {
         }
         let values = arguments.iter().map(|value| self.value(value)).collect::<Result<Vec<_>, _>>()?;
         if method.text == "init" {
-            self.clients.entry(&client.text).or_default().begun = true;
+            self.clients.entry(&client.text).or_default().is_started = true;
             return Ok(());
         }
-        if !self.clients.get(client.text.as_str()).is_some_and(|state| state.begun) {
+        if !self.clients.get(client.text.as_str()).is_some_and(|state| state.is_started) {
             // So it is in the original, where the client's own process begins there.
             let (name, line, method) = (&client.text, method.spot.line, &method.text);
             let note = format!("line {line}: `{method}` does nothing, since `{name}.init()` has not been called");
@@ -214,14 +214,19 @@ impl<'a> Evaluation<'a> {
                 state.rounds = Some(rounds);
             }
             "create_threads" => {
-                let unknown = || {
-                    SmackError::new(spot, "how many clients there are is not known")
-                        .hint("in a plan, `clients` is `$1`; if the file counts clients otherwise, give `arguments`")
-                };
-                let number = whole_number(&first.ok_or_else(unknown)?, "clients", spot)?;
+                let number = whole_number(
+                    &first.ok_or_else(|| {
+                        SmackError::new(spot, "how many clients there are is not known").hint(
+                            "in a plan, `clients` is `$1`; if the file counts clients otherwise, give `arguments`",
+                        )
+                    })?,
+                    "clients",
+                    spot,
+                )?;
                 let fits = u32::try_from(number).ok().filter(|number| *number <= super::MOST_CLIENTS);
-                let most = || SmackError::new(spot, format!("{number} clients are more than {}", super::MOST_CLIENTS));
-                state.clients = Some(fits.ok_or_else(most)?);
+                state.clients = Some(fits.ok_or_else(|| {
+                    SmackError::new(spot, format!("{number} clients are more than {}", super::MOST_CLIENTS))
+                })?);
             }
             "unload_query_barrel" => self.unload(client, spot)?,
             "collect_threads" => self.shown.push(Shown::Report(client.text.clone())),
@@ -248,11 +253,10 @@ impl<'a> Evaluation<'a> {
             let message = format!("`{}` unloads its barrel twice", client.text);
             return Err(SmackError::new(spot, message).hint("give it more rounds, or make two files of it"));
         }
-        let no_rounds = || {
+        let rounds = state.rounds.ok_or_else(|| {
             let message = format!("`{}` has no rounds to run", client.text);
             SmackError::new(spot, message).hint("call `set_num_rounds($2)` before")
-        };
-        let rounds = state.rounds.ok_or_else(no_rounds)?;
+        })?;
         self.run.unloads.push(Unload { client: client.text.clone(), clients: state.clients.unwrap_or(1), rounds });
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! Where rows and words come from: a file beside the script, or `gen-data`.
+//! Where rows and words come from: a file next to the script, or `gen-data`.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::error::SmackError;
 use super::gen_data::{GenData, GenDataError, MOST_BYTES};
-use super::syntax::{SectionKind, SmackFile, SmackSection, SpottedText};
+use super::syntax::{SectionKind, SmackFile, SpottedText};
 use crate::texts::Texts;
-use crate::texts::place_beside;
+use crate::texts::sibling_path;
 use crate::transactions::WordList;
 use load::datum::Datum;
 
@@ -16,7 +16,7 @@ use load::datum::Datum;
 enum Origin {
     Made(GenData),
     File(PathBuf),
-    /// By its hash and its size.
+    /// A text that was sent, by its hash and its size.
     Sent(u64, usize),
 }
 
@@ -42,16 +42,16 @@ pub(super) struct Uneven {
 impl SourceLines {
     fn new(text: String) -> SourceLines {
         let hash = hash(text.as_bytes());
-        SourceLines::of(text, hash)
+        SourceLines::with_hash(text, hash)
     }
 
     /// Known by what makes them, always the same: to hash millions of letters takes as long as to make them.
     fn made(by: &GenData) -> Result<SourceLines, GenDataError> {
         let hash = hash(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
-        Ok(SourceLines::of(by.make()?, hash))
+        Ok(SourceLines::with_hash(by.make()?, hash))
     }
 
-    fn of(text: String, hash: u64) -> SourceLines {
+    fn with_hash(text: String, hash: u64) -> SourceLines {
         let mut ends: Vec<u32> = text.match_indices('\n').map(|(at, _)| at as u32).collect();
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len() as u32);
@@ -120,27 +120,31 @@ static WORDS: Shared<(u64, char, usize), WordList> = Shared::new();
 
 pub(super) struct Sources<'f> {
     pub(super) file: &'f SmackFile,
-    /// The script's file and where to read beside it; none for a built-in script.
-    pub(super) beside: Option<(&'f str, &'f Texts)>,
+    /// The script's file and where to read files next to it; none for a built-in script.
+    pub(super) files: Option<(&'f str, &'f Texts)>,
 }
 
 impl Sources<'_> {
     /// Reads the file itself if it exists, else makes it as its table says.
     pub(super) fn lines(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
-        if let Some((script, texts)) = self.beside.filter(|(script, texts)| texts.is_beside(script, &name.text)) {
-            return lines_beside(script, &name.text, texts).map_err(|cause| {
-                let place = place_beside(script, &name.text);
+        if let Some((script, texts)) = self.files.filter(|(script, texts)| texts.has_sibling(script, &name.text)) {
+            return lines_of_sibling(script, &name.text, texts).map_err(|cause| {
+                let place = sibling_path(script, &name.text);
                 SmackError::new(name.spot, format!("cannot read {}: {cause}", place.display()))
             });
         }
-        let made_by = |table: &&SmackSection| {
-            table.get("data_file").is_some_and(|file| file.text == name.text) && table.get("gen_data_file").is_some()
-        };
-        let command = self.file.of_kind(SectionKind::Table).find(made_by).and_then(|table| table.get("gen_data_file"));
+        let command = self
+            .file
+            .of_kind(SectionKind::Table)
+            .find(|table| {
+                table.get("data_file").is_some_and(|file| file.text == name.text)
+                    && table.get("gen_data_file").is_some()
+            })
+            .and_then(|table| table.get("gen_data_file"));
         let Some(command) = command else {
-            let place = self.beside.map_or_else(
+            let place = self.files.map_or_else(
                 || name.text.clone(),
-                |(script, _)| place_beside(script, &name.text).display().to_string(),
+                |(script, _)| sibling_path(script, &name.text).display().to_string(),
             );
             return Err(SmackError::new(name.spot, format!("there is no file {place}")).hint(
                 "files are looked for beside the script; a table's `gen_data_file \"gen-data -n … -f …\"` makes its \
@@ -158,8 +162,9 @@ impl Sources<'_> {
     /// Every `step`-th line, each up to the delimiter.
     pub(super) fn words(&self, lines: &SourceLines, delimiter: char, step: usize) -> Arc<WordList> {
         let picked = (1..=lines.len() / step.max(1)).map(|number| lines.get(number * step.max(1) - 1));
-        let words = || picked.map(|line| line.split(delimiter).next().unwrap_or_default()).collect();
-        let made: Result<_, std::convert::Infallible> = WORDS.get((lines.hash, delimiter, step), || Ok(words()));
+        let made: Result<_, std::convert::Infallible> = WORDS.get((lines.hash, delimiter, step), || {
+            Ok(picked.map(|line| line.split(delimiter).next().unwrap_or_default()).collect())
+        });
         match made {
             Ok(list) => list,
         }
@@ -167,17 +172,20 @@ impl Sources<'_> {
 }
 
 /// A file of this host is read once, unless reads are being noted.
-fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
-    let read = || texts.beside(script, name).map_err(|error| error.to_string());
-    let place = Origin::File(place_beside(script, name));
+fn read_sibling(script: &str, name: &str, texts: &Texts) -> Result<Vec<u8>, String> {
+    texts.read_sibling(script, name).map_err(|error| error.to_string())
+}
+
+fn lines_of_sibling(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
+    let place = Origin::File(sibling_path(script, name));
     match texts {
-        Texts::Files => LINES.get(place, || lines_of(read()?)),
+        Texts::Files => LINES.get(place, || lines_of(read_sibling(script, name, texts)?)),
         Texts::Noting(_) => {
-            let bytes = read()?;
+            let bytes = read_sibling(script, name, texts)?;
             LINES.get(place, || lines_of(bytes))
         }
         Texts::Sent(_) => {
-            let bytes = read()?;
+            let bytes = read_sibling(script, name, texts)?;
             LINES.get(Origin::Sent(hash(&bytes), bytes.len()), || lines_of(bytes))
         }
     }
@@ -195,7 +203,6 @@ fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
 
 /// Without making them.
 fn field_count(line: &str) -> usize {
-    let commas = |text: &str| text.bytes().filter(|byte| *byte == b',').count();
     if !line.as_bytes().contains(&b'\\') {
         return 1 + commas(line);
     }
@@ -209,6 +216,10 @@ fn field_count(line: &str) -> usize {
         };
     }
     count
+}
+
+fn commas(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b',').count()
 }
 
 /// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do: `\N` is NULL,
@@ -260,14 +271,18 @@ mod tests {
 
     #[test]
     fn fields_are_those_of_a_bulk_load() {
-        let split = |line: &str| {
-            let mut row = Vec::new();
-            fields(line, &mut row);
-            row
-        };
-        let text = |text: &str| Datum::Text(text.to_owned().into());
         assert_eq!(split("a,,b"), [text("a"), text(""), text("b")]);
         assert_eq!(split("\\N,a\\,b,\\\\,x\\ty"), [Datum::Null, text("a,b"), text("\\"), text("x\ty")]);
+    }
+
+    fn text(text: &str) -> Datum {
+        Datum::Text(text.to_owned().into())
+    }
+
+    fn split(line: &str) -> Vec<Datum> {
+        let mut row = Vec::new();
+        fields(line, &mut row);
+        row
     }
 
     proptest! {
@@ -281,9 +296,12 @@ mod tests {
 
     #[test]
     fn the_first_uneven_line_is_found() {
-        let of = |text: &str| SourceLines::new(text.to_owned()).uneven();
-        assert_eq!(of("a,b\nc,d\n"), None);
-        assert_eq!(of("a,b\nc,d\ne\\,f\n"), Some(Uneven { line: 3, fields: 1, of_first: 2 }));
+        assert_eq!(uneven("a,b\nc,d\n"), None);
+        assert_eq!(uneven("a,b\nc,d\ne\\,f\n"), Some(Uneven { line: 3, fields: 1, of_first: 2 }));
+    }
+
+    fn uneven(text: &str) -> Option<Uneven> {
+        SourceLines::new(text.to_owned()).uneven()
     }
 
     #[test]

@@ -56,8 +56,8 @@ impl SmackSection {
     /// Error if the key is missing.
     pub(super) fn need(&self, key: &str) -> Result<&SpottedText, SmackError> {
         let what = self.kind.as_str();
-        let missing = || SmackError::new(self.name.spot, format!("the {what} \"{}\" has no `{key}`", self.name.text));
-        self.get(key).ok_or_else(missing)
+        self.get(key)
+            .ok_or_else(|| SmackError::new(self.name.spot, format!("the {what} \"{}\" has no `{key}`", self.name.text)))
     }
 }
 
@@ -106,11 +106,10 @@ impl SmackFile {
 
     /// Error with suggestions if there is no such section.
     pub(super) fn need(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&SmackSection, SmackError> {
-        let unknown = || {
+        self.find(kind, name).ok_or_else(|| {
             let message = format!("there is no {} \"{name}\"", kind.as_str());
             SmackError::new(spot, message).suggest(name, self.names(kind))
-        };
-        self.find(kind, name).ok_or_else(unknown)
+        })
     }
 }
 
@@ -287,13 +286,6 @@ impl Parser {
 
     fn result(&mut self) -> Result<Simple, SmackError> {
         let (client, _) = self.word("a client's name")?;
-        let colons = |parser: &mut Parser| match parser.next.kind {
-            SmackTokenKind::Colons => {
-                parser.take();
-                Ok(())
-            }
-            _ => Err(parser.wrong("`::`").hint("a text stands in double quotes")),
-        };
         colons(self)?;
         let (first, _) = self.word("a result's name")?;
         if self.next.kind != SmackTokenKind::Colons {
@@ -302,5 +294,15 @@ impl Parser {
         colons(self)?;
         let (field, _) = self.word("a result's name")?;
         Ok(Simple::Result { client, kind: Some(first), field })
+    }
+}
+
+fn colons(parser: &mut Parser) -> Result<(), SmackError> {
+    match parser.next.kind {
+        SmackTokenKind::Colons => {
+            parser.take();
+            Ok(())
+        }
+        _ => Err(parser.wrong("`::`").hint("a text stands in double quotes")),
     }
 }

@@ -1,6 +1,6 @@
 //! Area of a buffered line, from first principles.
 //!
-//! GEOS and its users approximate the joins and ends of a buffer by straight segments, so many to a quarter circle.
+//! GEOS and its users approximate the joins and ends of a buffer by straight segments, a fixed number to a quarter circle.
 //! Roads run and turn in multiples of 45°, so with 8 segments a quarter (11.25° each) the buffer of a segment is its
 //! Minkowski sum with a regular 32-gon, and the buffer of a road is their union: one well-defined area. It is computed
 //! by cutting each union into vertical slabs at every corner and crossing. Between two cuts the covered height is

@@ -19,7 +19,7 @@ const JITTER: i64 = CELL / 6;
 /// Largest displacement of an edge's midpoints, per level.
 const DISPLACEMENT: [i64; 3] = [160, 40, 10];
 pub(super) const CLASSES: i64 = 5;
-/// One shape in so many is a bow-tie.
+/// One shape in this many is a bow-tie.
 const BOW_TIES: u64 = 8;
 /// The eight directions, counter-clockwise from the east.
 const DIRECTIONS: [(i64, i64); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
@@ -148,7 +148,6 @@ impl Country {
                 let place = key.1 * 8 + number;
                 number += 1;
                 let moved = |what| between(self.draw(what, key.0, place), -far, far);
-                let middle = |a: i64, b: i64| (a + b).div_euclid(2);
                 finer.push(pt(
                     middle(pair[0].x, pair[1].x) + moved(Draw::MiddleX),
                     middle(pair[0].y, pair[1].y) + moved(Draw::MiddleY),
@@ -173,8 +172,8 @@ impl Country {
     pub(super) fn road(&self, id: i64) -> Vec<Pt> {
         let draw = self.draw(Draw::Road, id, 0);
         let extent = self.extent();
-        let start = |n| between(self.draw(Draw::Road, id, n), 0, extent);
-        let mut here = pt(start(1), start(2));
+        let mut here =
+            pt(between(self.draw(Draw::Road, id, 1), 0, extent), between(self.draw(Draw::Road, id, 2), 0, extent));
         let mut heading = between(draw, 0, 7);
         let mut path = vec![here];
         for step in 0..between(draw >> 32, 12, 28) {
@@ -205,9 +204,11 @@ impl Country {
     /// A point by its number from 1.
     pub(super) fn point(&self, id: i64) -> Pt {
         let extent = self.extent();
-        let even = |n| between(self.draw(Draw::Point, id, n), 1, extent - 1);
         if self.spread == PointSpread::Uniform || self.draw(Draw::Point, id, 2).is_multiple_of(10) {
-            return pt(even(0), even(1));
+            return pt(
+                between(self.draw(Draw::Point, id, 0), 1, extent - 1),
+                between(self.draw(Draw::Point, id, 1), 1, extent - 1),
+            );
         }
         let clusters = (self.cells() / 16).max(1);
         let cluster = between(self.draw(Draw::Point, id, 3), 0, clusters - 1);
@@ -227,8 +228,13 @@ impl Country {
         if !self.draw(Draw::Shape, id, 0).is_multiple_of(BOW_TIES) {
             return self.cell(i, j);
         }
-        let corner = |di, dj| self.corner(i + di, j + dj);
-        vec![corner(0, 0), corner(1, 1), corner(1, 0), corner(0, 1), corner(0, 0)]
+        vec![
+            self.corner(i, j),
+            self.corner(i + 1, j + 1),
+            self.corner(i + 1, j),
+            self.corner(i, j + 1),
+            self.corner(i, j),
+        ]
     }
 
     /// About what the tables take with their indexes, in bytes.
@@ -236,6 +242,10 @@ impl Country {
         let vertices = self.cells() * 33 + self.roads() * 21 + self.shapes() * 29 + self.points();
         (vertices * 16 + self.points() * 150 + (self.cells() + self.roads() + self.shapes()) * 200) as u64
     }
+}
+
+fn middle(a: i64, b: i64) -> i64 {
+    (a + b).div_euclid(2)
 }
 
 #[cfg(test)]
@@ -334,17 +344,18 @@ mod tests {
 
     #[test]
     fn clusters_are_denser_than_an_even_spread() {
-        let busiest = |spread| {
-            let country = Country { side: 16, seed: 3, spread };
-            let mut counts = vec![0; 256];
-            for id in 1..=country.points() {
-                let p = country.point(id);
-                counts[((p.y / CELL) * 16 + p.x / CELL) as usize] += 1;
-            }
-            counts.into_iter().max().unwrap_or(0)
-        };
         assert!(busiest(PointSpread::Uniform) < 40);
         assert!(busiest(PointSpread::Clustered) > 80);
+    }
+
+    fn busiest(spread: PointSpread) -> i32 {
+        let country = Country { side: 16, seed: 3, spread };
+        let mut counts = vec![0; 256];
+        for id in 1..=country.points() {
+            let p = country.point(id);
+            counts[((p.y / CELL) * 16 + p.x / CELL) as usize] += 1;
+        }
+        counts.into_iter().max().unwrap_or(0)
     }
 
     #[test]

@@ -47,8 +47,7 @@ pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
 
 /// Ends count as parts of the segments.
 pub(super) fn meet(s: Segment, t: Segment) -> bool {
-    let apart = |a: i64, b: i64, c: i64, d: i64| a.max(b) < c.min(d) || c.max(d) < a.min(b);
-    if apart(s.0.x, s.1.x, t.0.x, t.1.x) || apart(s.0.y, s.1.y, t.0.y, t.1.y) {
+    if are_apart(s.0.x, s.1.x, t.0.x, t.1.x) || are_apart(s.0.y, s.1.y, t.0.y, t.1.y) {
         return false;
     }
     let (a, b) = (cross(s.0, s.1, t.0).signum(), cross(s.0, s.1, t.1).signum());
@@ -57,6 +56,10 @@ pub(super) fn meet(s: Segment, t: Segment) -> bool {
         return true;
     }
     is_on(s, t.0) || is_on(s, t.1) || is_on(t, s.0) || is_on(t, s.1)
+}
+
+fn are_apart(a: i64, b: i64, c: i64, d: i64) -> bool {
+    a.max(b) < c.min(d) || c.max(d) < a.min(b)
 }
 
 /// The segments of a path; those of a ring if its last point is its first.
@@ -127,20 +130,21 @@ pub(super) fn hull(points: &[Pt]) -> Vec<Pt> {
     let mut sorted = points.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let half = |points: &mut dyn Iterator<Item = Pt>| {
-        let mut chain: Vec<Pt> = Vec::new();
-        for p in points {
-            while chain.len() >= 2 && cross(chain[chain.len() - 2], chain[chain.len() - 1], p) <= 0 {
-                chain.pop();
-            }
-            chain.push(p);
-        }
-        chain
-    };
-    let mut ring = half(&mut sorted.iter().copied());
-    let upper = half(&mut sorted.iter().rev().copied());
+    let mut ring = half_hull(&mut sorted.iter().copied());
+    let upper = half_hull(&mut sorted.iter().rev().copied());
     ring.extend(upper.into_iter().skip(1));
     ring
+}
+
+fn half_hull(points: &mut dyn Iterator<Item = Pt>) -> Vec<Pt> {
+    let mut chain: Vec<Pt> = Vec::new();
+    for p in points {
+        while chain.len() >= 2 && cross(chain[chain.len() - 2], chain[chain.len() - 1], p) <= 0 {
+            chain.pop();
+        }
+        chain.push(p);
+    }
+    chain
 }
 
 /// A sum of square roots and fractions in units of 2^-40.
@@ -167,7 +171,7 @@ impl Fixed {
         Fixed(value << FRACTION_BITS)
     }
 
-    /// So many times the square root of two.
+    /// The square root of two, `times` over.
     pub(super) fn root_twos(times: i128) -> Fixed {
         let square = (times * times * 2) as u128;
         // As many bits of fraction as there is room for.

@@ -16,7 +16,7 @@ pub(super) enum LandTable {
 }
 
 impl LandTable {
-    /// In the order of loading.
+    /// The tables in the order of loading.
     pub(super) const ALL: [LandTable; 4] = [LandTable::Cell, LandTable::Road, LandTable::Point, LandTable::Shape];
 
     pub(super) fn name(self) -> &'static str {
@@ -30,7 +30,7 @@ impl LandTable {
 }
 
 pub(super) struct Answers {
-    /// By query, column and row, in that order.
+    /// The expected values by query, column and row, in that order.
     pub(super) expected: Vec<Vec<Expected>>,
     /// Side of a square around a point that surely holds the nearest neighbour of every probe, for engines without
     /// such a search.
@@ -38,7 +38,7 @@ pub(super) struct Answers {
 }
 
 /// The data of a suite. Coordinates are whole numbers from 0.
-pub(super) trait Land: Send + Sync {
+pub(super) trait SpatialData: Send + Sync {
     /// Side of the square that holds everything.
     fn extent(&self) -> i64;
 
@@ -53,13 +53,13 @@ pub(super) trait Land: Send + Sync {
 
     fn answers(&self, queries: &[Query]) -> Answers;
 
-    /// What is to be known of the data beside the plan's keys.
+    /// Facts of the data besides the plan's keys.
     fn facts(&self) -> Facts {
         Facts::default()
     }
 }
 
-impl Land for Country {
+impl SpatialData for Country {
     fn extent(&self) -> i64 {
         Country::extent(self)
     }

@@ -21,7 +21,7 @@ use model::{Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::workload::{Action, Grants, Task, Workload};
-use land::Land;
+use land::SpatialData;
 use load::error::{Failure, FailureKind};
 use shapes::Shapes;
 use suite::Suite;
@@ -91,7 +91,7 @@ impl Workload for Spatial {
         let country = Country { side: keys.side, seed: keys.data_seed, spread };
         let queries = queries(&keys.queries, keys.shapes.is_some())?;
         let cold = if keys.cold { Cold::Measured } else { Cold::Skipped };
-        let (name, size_bytes, land): (String, u64, Box<dyn Land>) = match &keys.shapes {
+        let (name, size_bytes, land): (String, u64, Box<dyn SpatialData>) = match &keys.shapes {
             Some(named) => {
                 let shapes = read(named, grants, &country)?;
                 (format!("shapes of {named}"), shapes.size_bytes(), Box::new(shapes))
@@ -113,7 +113,6 @@ impl Workload for Spatial {
 
 /// For shapes of a file, `core` and `all` leave out queries whose answer is not known.
 fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
-    let refuse = |cause: String| Failure::new(FailureKind::Plan, "read the key `queries`", cause);
     let mut queries = Query::parse_list(words).map_err(|word| {
         let known: Vec<&str> = Query::all().map(Query::number).collect();
         refuse(format!("there is no query `{word}`")).hint(format!("`core`, `all`, or some of {}", known.join(", ")))
@@ -128,6 +127,10 @@ fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
         }
         None => Ok(queries),
     }
+}
+
+fn refuse(cause: String) -> Failure {
+    Failure::new(FailureKind::Plan, "read the key `queries`", cause)
 }
 
 /// Reads the file that a plan names.
@@ -163,19 +166,20 @@ mod tests {
     #[test]
     fn shapes_are_read_when_the_plan_is_and_queries_without_a_known_answer_are_refused() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shapes/lands.json");
-        let task = |queries: &str, shapes: &str| {
-            let mut point = point(queries);
-            point.insert("shapes".to_owned(), model::Value::Text(shapes.to_owned()));
-            Spatial.task(&point, &Grants::default())
-        };
-        assert_eq!(task("core", file).unwrap().dataset.name, format!("shapes of {file}"));
+        assert_eq!(task_of("core", file).unwrap().dataset.name, format!("shapes of {file}"));
         assert_eq!(queries("all", true).unwrap().len(), 14);
-        let refused = task("S1, S9", file).unwrap_err();
+        let refused = task_of("S1, S9", file).unwrap_err();
         assert!(refused.to_string().contains("no answer to S9 is known"), "{refused}");
-        let refused = task("core", &format!("{file}#land")).unwrap_err();
+        let refused = task_of("core", &format!("{file}#land")).unwrap_err();
         assert!(refused.to_string().contains("only a topology has objects such as `land`"), "{refused}");
-        let refused = task("core", "none.json").unwrap_err();
+        let refused = task_of("core", "none.json").unwrap_err();
         assert!(refused.hint.unwrap().contains("npm install world-atlas"));
+    }
+
+    fn task_of(queries: &str, shapes: &str) -> Result<Task, Failure> {
+        let mut point = point(queries);
+        point.insert("shapes".to_owned(), model::Value::Text(shapes.to_owned()));
+        Spatial.task(&point, &Grants::default())
     }
 
     #[test]

@@ -15,8 +15,9 @@ use super::query::{Expected, Query};
 
 /// Checksums of pairs are taken modulo this.
 const MODULUS: i64 = 1_000_003;
-/// In quarters of a unit: 150.25. No point with whole coordinates is exactly that far from a segment with whole ends
-/// (4·|cross| = 601·length would take an even length of a primitive one), so rounding decides nothing.
+/// The distance that counts as near, in quarters of a unit: 150.25. No point with whole coordinates is exactly that far
+/// from a segment with whole ends (4·|cross| = 601·length would take an even length of a primitive one), so rounding
+/// decides nothing.
 pub(super) const NEAR_QUARTERS: i64 = 601;
 /// The radius of the buffers.
 pub(super) const RADIUS: i64 = 200;
@@ -85,8 +86,7 @@ impl Oracle {
     fn validity(&self) -> Vec<Expected> {
         let shapes = (1..=self.country.shapes()).filter(|id| !is_simple(&self.country.shape(*id)));
         let roads = self.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id);
-        let count = |ids: &mut dyn Iterator<Item = i64>| ids.fold((0, 0), |(n, sum), id| (n + 1, sum + i128::from(id)));
-        let (shapes, roads) = (count(&mut { shapes }), count(&mut { roads }));
+        let (shapes, roads) = (count_and_sum(&mut { shapes }), count_and_sum(&mut { roads }));
         vec![
             Expected::exact("invalid shapes", shapes.0),
             Expected::exact("sum of their numbers", shapes.1),
@@ -165,12 +165,15 @@ impl Oracle {
             }
             near.sort_unstable();
             near.dedup();
-            let common = |place: &usize| {
-                let cell = &self.cells[*place];
-                side_of(cell, road[0]) != PlaneSide::Outside
-                    || segments(road).any(|s| segments(cell).any(|t| meet(s, t)))
-            };
-            found.extend(near.into_iter().filter(common).map(|place| (id, place as i64 + 1)));
+            found.extend(
+                near.into_iter()
+                    .filter(|place| {
+                        let cell = &self.cells[*place];
+                        side_of(cell, road[0]) != PlaneSide::Outside
+                            || segments(road).any(|s| segments(cell).any(|t| meet(s, t)))
+                    })
+                    .map(|place| (id, place as i64 + 1)),
+            );
         }
         found
     }
@@ -345,6 +348,10 @@ impl Oracle {
         let twice: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
         vec![Expected::exact("cells", self.country.cells().into()), half("area", twice)]
     }
+}
+
+fn count_and_sum(ids: &mut dyn Iterator<Item = i64>) -> (i128, i128) {
+    ids.fold((0, 0), |(n, sum), id| (n + 1, sum + i128::from(id)))
 }
 
 /// What two neighbours have in common.

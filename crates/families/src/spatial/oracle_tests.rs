@@ -6,12 +6,13 @@ use super::super::query::ExpectedValue;
 use super::*;
 
 fn oracles() -> impl Iterator<Item = Oracle> {
-    let country = |seed| Country {
-        side: 3 + seed as i64 % 3,
-        seed,
-        spread: if seed % 2 == 0 { PointSpread::Uniform } else { PointSpread::Clustered },
-    };
-    (0..12).map(move |seed| Oracle::new(country(seed)))
+    (0..12).map(move |seed| {
+        Oracle::new(Country {
+            side: 3 + seed as i64 % 3,
+            seed,
+            spread: if seed % 2 == 0 { PointSpread::Uniform } else { PointSpread::Clustered },
+        })
+    })
 }
 
 fn numbered<T>(things: &[T]) -> impl Iterator<Item = (i64, &T)> {
@@ -29,18 +30,21 @@ fn joins_find_what_a_look_at_every_pair_finds() {
     for oracle in oracles() {
         let inside = every_pair(&oracle.cells, &oracle.points, |cell, p| side_of(cell, *p) == PlaneSide::Inside);
         assert_eq!(oracle.points_in_cells()[..2], pairs(inside.into_iter())[..]);
-        let common = |a: &Vec<Pt>, b: &Vec<Pt>| segments(a).any(|s| segments(b).any(|t| meet(s, t)));
         let crossed = every_pair(&oracle.roads, &oracle.cells, |road, cell| {
-            common(road, cell) || side_of(cell, road[0]) == PlaneSide::Inside
+            have_a_point_in_common(road, cell) || side_of(cell, road[0]) == PlaneSide::Inside
         });
         assert_eq!(pairs(oracle.crossed_cells().into_iter()), pairs(crossed.into_iter()));
         let few = &oracle.roads[..oracle.roads.len().min(100)];
         let near = every_pair(few, &oracle.points, |road, p| segments(road).any(|s| is_near(s, *p)));
         assert_eq!(oracle.near_roads(), pairs(near.into_iter()));
-        let mut touching = every_pair(&oracle.cells, &oracle.cells, |a, b| a != b && common(a, b));
+        let mut touching = every_pair(&oracle.cells, &oracle.cells, |a, b| a != b && have_a_point_in_common(a, b));
         touching.retain(|(a, b)| a < b);
         assert_eq!(oracle.answer(Query::TouchingCells), pairs(touching.into_iter()));
     }
+}
+
+fn have_a_point_in_common(a: &[Pt], b: &[Pt]) -> bool {
+    segments(a).any(|s| segments(b).any(|t| meet(s, t)))
 }
 
 #[test]

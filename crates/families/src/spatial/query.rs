@@ -144,7 +144,7 @@ impl Expected {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// With 8 segments to a quarter of a circle, as asked.
+    /// The engine takes 8 segments to a quarter of a circle, as asked.
     EightSegments,
     /// Finer, in a way that cannot be configured.
     Finer,
@@ -165,15 +165,18 @@ pub fn judge(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> 
 }
 
 fn agrees(expected: ExpectedValue, got: &Datum, rounding: Rounding) -> bool {
-    let near = |value: f64| real(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs());
     match expected {
         ExpectedValue::Exact(value) => whole(got) == Some(value),
-        ExpectedValue::Near(value) => near(value),
+        ExpectedValue::Near(value) => is_near(got, value),
         ExpectedValue::Rounded { with_8, most } => match rounding {
-            Rounding::EightSegments => near(with_8),
+            Rounding::EightSegments => is_near(got, with_8),
             Rounding::Finer => real(got).is_some_and(|got| (with_8 * (1.0 - TOLERANCE)..=most).contains(&got)),
         },
     }
+}
+
+fn is_near(got: &Datum, value: f64) -> bool {
+    real(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs())
 }
 
 impl ExpectedValue {
@@ -245,7 +248,6 @@ mod tests {
 
     #[test]
     fn numbers_agree_however_an_engine_writes_them() {
-        let text = |text: &'static str| Datum::Text(Cow::Borrowed(text));
         for got in [Datum::Int(42), Datum::Double(42.0), text("42"), text("42.0000")] {
             assert_eq!(one(ExpectedValue::Exact(42), got, Rounding::EightSegments), Ok(()));
         }
@@ -261,6 +263,10 @@ mod tests {
         }
         let evidence = one(ExpectedValue::Near(2.5), text("3"), Rounding::EightSegments).unwrap_err();
         assert_eq!(evidence, "area: expected 2.5, got 3");
+    }
+
+    fn text(text: &'static str) -> Datum {
+        Datum::Text(Cow::Borrowed(text))
     }
 
     #[test]

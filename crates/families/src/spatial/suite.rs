@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use model::{Absence, Direction, Facts, Measurement, NoValue, Reading, Role};
 
 use super::dialect::SpatialDialect;
-use super::land::{Answers, Land};
+use super::land::{Answers, SpatialData};
 use super::query::{Query, judge};
 use super::tables;
 use super::timing::{QueryText, TimedQuery};
@@ -29,7 +29,7 @@ pub enum Cold {
 }
 
 pub(super) struct Suite {
-    land: Box<dyn Land>,
+    land: Box<dyn SpatialData>,
     queries: Vec<Query>,
     clients: usize,
     executions: usize,
@@ -48,13 +48,13 @@ struct Asked {
     executions_s: Vec<f64>,
     cpu_s: Reading,
     /// CPU seconds of a run as the server reports them for the clients' own sessions, if it does.
-    told_cpu_s: Option<f64>,
+    server_cpu_s: Option<f64>,
     cold_s: Reading,
 }
 
 impl Suite {
     pub(super) fn new(
-        land: Box<dyn Land>,
+        land: Box<dyn SpatialData>,
         queries: Vec<Query>,
         clients: usize,
         executions: usize,
@@ -101,7 +101,7 @@ impl Procedure for Suite {
         let mut first = system.session(SessionKind::Spatial)?;
         let loaded = match tables::load(system, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
-                return Ok(Stepped::Done(self.lacking(&failure.cause)));
+                return Ok(Stepped::Done(self.unavailable(&failure.cause)));
             }
             loaded => loaded?,
         };
@@ -140,7 +140,7 @@ struct Round<'a> {
 }
 
 /// Sum over sessions; nothing if the server reports nothing.
-fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
+fn server_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
     sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
 }
 
@@ -151,8 +151,8 @@ fn queries_run(sessions: &[Box<dyn Session>]) -> Vec<Option<u64>> {
 
 /// Holds the executions that were timed against those that the engine has counted in each session.
 fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) -> AnswerCheck {
-    let ran = |(before, after): (&Option<u64>, &Option<u64>)| Some((*after)?.saturating_sub((*before)?));
-    match before.iter().zip(after).filter_map(ran).find(|ran| *ran != executions as u64) {
+    let mut ran = before.iter().zip(after).filter_map(|(before, after)| Some((*after)?.saturating_sub((*before)?)));
+    match ran.find(|ran| *ran != executions as u64) {
         Some(ran) => Err(Absence::Wrong
             .because(format!("{executions} executions were timed, and a session of the engine ran {ran}"))),
         None => Ok(()),
@@ -201,7 +201,7 @@ impl Round<'_> {
             check: Ok(()),
             executions_s: Vec::with_capacity(self.suite.executions),
             cpu_s: Reading::unavailable(""),
-            told_cpu_s: None,
+            server_cpu_s: None,
             cold_s: Reading::unavailable(""),
         };
         let sql = match self.dialect.query(query, self.answers.window) {
@@ -222,7 +222,7 @@ impl Round<'_> {
         if asked.check.is_ok() && sessions.len() > 1 {
             asked.check = self.judge_run(&question.run(sessions))?;
         }
-        let told_before = told_cpu_s(sessions);
+        let server_before = server_cpu_s(sessions);
         let ran_before = queries_run(sessions);
         let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
@@ -239,8 +239,8 @@ impl Round<'_> {
             Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
             unavailable => unavailable,
         };
-        let told = told_cpu_s(sessions).map(|after| after - told_before.unwrap_or(0.0));
-        asked.told_cpu_s = told.map(|all| all / executions.len().max(1) as f64);
+        let server = server_cpu_s(sessions).map(|after| after - server_before.unwrap_or(0.0));
+        asked.server_cpu_s = server.map(|all| all / executions.len().max(1) as f64);
         if asked.check.is_ok() {
             asked.check = check_runs(&ran_before, &queries_run(sessions), executions.len());
         }
@@ -255,10 +255,16 @@ impl Round<'_> {
         else {
             return Ok(Ok(()));
         };
-        let says = |datum: &Datum| matches!(datum, Datum::Text(text) if text.contains(word));
-        let is_named = session.query(&explain)?.iter().flatten().any(says);
-        let missing = || Absence::Wrong.because(format!("the engine ran it without its spatial index: no `{word}`"));
-        Ok(if is_named { Ok(()) } else { Err(missing()) })
+        let is_named = session
+            .query(&explain)?
+            .iter()
+            .flatten()
+            .any(|datum| matches!(datum, Datum::Text(text) if text.contains(word)));
+        Ok(if is_named {
+            Ok(())
+        } else {
+            Err(Absence::Wrong.because(format!("the engine ran it without its spatial index: no `{word}`")))
+        })
     }
 
     /// Runs the query once, by one client, with empty caches.
@@ -292,12 +298,20 @@ impl Suite {
     }
 
     /// Outcome for an engine without such tables.
-    fn lacking(&self, reason: &str) -> StepOutcome {
+    fn unavailable(&self, reason: &str) -> StepOutcome {
         let check = AnswerCheck::Err(Absence::Unsupported.because(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
         let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
-        let none = |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&check, Reading::Value(0.0)));
-        StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
+        StepOutcome {
+            elapsed_s: 0.0,
+            measurements: names
+                .map(|name| {
+                    milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&check, Reading::Value(0.0)))
+                })
+                .collect(),
+            series: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     fn outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
@@ -308,8 +322,8 @@ impl Suite {
             ("cpu", Role::Secondary, |asked| asked.cpu_s.clone()),
             ("cold", Role::Secondary, |asked| asked.cold_s.clone()),
         ];
-        if asked.iter().any(|one| one.told_cpu_s.is_some()) {
-            kinds.push(("session_cpu", Role::Secondary, Asked::told_cpu_s));
+        if asked.iter().any(|one| one.server_cpu_s.is_some()) {
+            kinds.push(("session_cpu", Role::Secondary, Asked::server_cpu_s));
         }
         let mut measurements = Vec::new();
         for (kind, role, read) in kinds {
@@ -326,7 +340,6 @@ impl Suite {
             measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
         }
         let right = asked.iter().filter(|one| one.check.is_ok()).count() as f64;
-        let count = |id, count| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count);
         measurements.push(count("answers_right", right));
         measurements.push(count("answers_asked", asked.len() as f64));
         StepOutcome {
@@ -337,6 +350,10 @@ impl Suite {
             marks: Vec::new(),
         }
     }
+}
+
+fn count(id: &str, count: f64) -> Measurement {
+    Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
 }
 
 fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
@@ -376,9 +393,9 @@ impl Asked {
         }
     }
 
-    fn told_cpu_s(&self) -> Reading {
-        let none = || Reading::unavailable("the server told no CPU time of this query");
-        self.told_cpu_s.map_or_else(none, Reading::Value)
+    fn server_cpu_s(&self) -> Reading {
+        self.server_cpu_s
+            .map_or_else(|| Reading::unavailable("the server told no CPU time of this query"), Reading::Value)
     }
 
     /// Mean without the shortest and the longest run, as published.
@@ -400,14 +417,13 @@ mod tests {
     use super::*;
 
     fn asked(check: AnswerCheck, executions_s: &[f64]) -> Asked {
-        let none = || Reading::unavailable("none");
         Asked {
             query: Query::Nearest,
             check,
             executions_s: executions_s.to_vec(),
-            cpu_s: none(),
-            told_cpu_s: None,
-            cold_s: none(),
+            cpu_s: Reading::unavailable("none"),
+            server_cpu_s: None,
+            cold_s: Reading::unavailable("none"),
         }
     }
 
@@ -431,10 +447,13 @@ mod tests {
 
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
-        let failure = |kind| Failure::new(kind, "ask", "why");
         assert!(check_of(failure(FailureKind::ConnectionLost)).is_err());
         assert_eq!(check_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
         assert_eq!(check_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
+    }
+
+    fn failure(kind: FailureKind) -> Failure {
+        Failure::new(kind, "ask", "why")
     }
 
     #[test]

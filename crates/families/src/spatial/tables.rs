@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use model::Reading;
 
 use super::dialect::SpatialDialect;
-use super::land::{Land, LandTable};
+use super::land::{LandTable, SpatialData};
 use crate::session::{Session, number, one};
 use crate::step::{Spent, Stopwatch};
 use crate::system::System;
@@ -29,7 +29,7 @@ pub(super) fn load(
     system: &dyn System,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
-    land: &dyn Land,
+    land: &dyn SpatialData,
 ) -> Result<LoadCost, Failure> {
     for statement in dialect.tables() {
         session.execute(&statement)?;
@@ -46,13 +46,19 @@ pub(super) fn load(
 const INDEXED: f64 = 3.0;
 
 /// Holds what another session finds in the tables against the land: every row once, and the indexes.
-pub(super) fn check(session: &mut dyn Session, dialect: &dyn SpatialDialect, land: &dyn Land) -> Result<(), Failure> {
-    let refuse = |cause: String| Err(Failure::new(FailureKind::Verification, "trust the load of the tables", cause));
+pub(super) fn check(
+    session: &mut dyn Session,
+    dialect: &dyn SpatialDialect,
+    land: &dyn SpatialData,
+) -> Result<(), Failure> {
     for table in LandTable::ALL {
         let (name, rows) = (table.name(), land.rows(table));
         let found = session.query(&format!("SELECT count(*), min(id), max(id) FROM {name}"))?;
-        let value = |place: usize| number(found.first().and_then(|row| row.get(place))).unwrap_or_default();
-        let (count, first, last) = (value(0), value(1), value(2));
+        let (count, first, last) = (
+            number(found.first().and_then(|row| row.first())).unwrap_or_default(),
+            number(found.first().and_then(|row| row.get(1))).unwrap_or_default(),
+            number(found.first().and_then(|row| row.get(2))).unwrap_or_default(),
+        );
         // The number is the primary key, so as many rows between the first and the last are all of them.
         if count != rows as f64 || (rows > 0 && (first != 1.0 || last != rows as f64)) {
             let cause = format!("`{name}` was to hold the rows 1 to {rows}, and holds {count}, {first} to {last}");
@@ -67,12 +73,16 @@ pub(super) fn check(session: &mut dyn Session, dialect: &dyn SpatialDialect, lan
     Ok(())
 }
 
+fn refuse(cause: String) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Verification, "trust the load of the tables", cause))
+}
+
 /// The time étalon takes to write the statements is not counted.
 fn insert_all(
     system: &dyn System,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
-    land: &dyn Land,
+    land: &dyn SpatialData,
 ) -> Result<Spent, Failure> {
     let (begin, commit) = dialect.transaction();
     let watch = Stopwatch::start(system);
@@ -107,7 +117,7 @@ fn insert_all(
 }
 
 /// One insert statement, and the number of the first row after it.
-fn statement_of(land: &dyn Land, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
+fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
     let mut text = format!("INSERT INTO {} VALUES ", table.name());
     let end = land.rows(table).min(first + ROWS as i64 - 1);
     let mut id = first;

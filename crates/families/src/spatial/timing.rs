@@ -34,18 +34,21 @@ impl QueryText<'_> {
             [one] => vec![self.ask(&mut **one, || ())],
             several => {
                 let start = Barrier::new(several.len());
-                let wait = || {
-                    start.wait();
+                let ask = |session: &mut Box<dyn Session>| {
+                    self.ask(&mut **session, || {
+                        start.wait();
+                    })
                 };
-                let ask = |session: &mut Box<dyn Session>| self.ask(&mut **session, wait);
                 thread::scope(|scope| {
                     let ask = &ask;
                     let handles: Vec<_> = several.iter_mut().map(|session| scope.spawn(move || ask(session))).collect();
-                    let join = |handle: thread::ScopedJoinHandle<'_, Answer>| match handle.join() {
-                        Ok(answer) => answer,
-                        Err(panic) => std::panic::resume_unwind(panic),
-                    };
-                    handles.into_iter().map(join).collect()
+                    handles
+                        .into_iter()
+                        .map(|handle| match handle.join() {
+                            Ok(answer) => answer,
+                            Err(panic) => std::panic::resume_unwind(panic),
+                        })
+                        .collect()
                 })
             }
         };
@@ -61,12 +64,12 @@ impl QueryText<'_> {
     /// Asks it by one session; `wait` stands between the preparation and the clock.
     fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
         let (before, after) = self.around;
-        let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
+        let prepared = if before.is_empty() { Ok(()) } else { session.execute(before) };
         wait();
         let from = Instant::now();
         let rows = session.query(self.sql);
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
-        Answer { rows: begun.and(rows).and_then(|rows| ended.map(|()| rows)), from, to }
+        Answer { rows: prepared.and(rows).and_then(|rows| ended.map(|()| rows)), from, to }
     }
 }

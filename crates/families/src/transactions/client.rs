@@ -22,7 +22,7 @@ use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use load::stream::{Next, RequestedWork};
 
-/// What a script that ends in an open transaction is told.
+/// The error of a script that ends in an open transaction.
 pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
 
 #[derive(Clone, Debug, Default)]
@@ -129,9 +129,9 @@ impl ScriptVariables for Variables<'_> {
     }
 }
 
-enum Went {
-    On,
-    To(Next),
+enum StepResult {
+    Continue,
+    Yield(Next),
 }
 
 impl Program {
@@ -204,7 +204,7 @@ impl Program {
         0
     }
 
-    fn step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<Went, OpError> {
+    fn step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<StepResult, OpError> {
         match &step.command {
             ScriptCommand::Set(slot, expression) => {
                 let value = self.evaluate(client, step, expression)?;
@@ -219,13 +219,13 @@ impl Program {
             ScriptCommand::Jump(target) => client.step = *target,
             ScriptCommand::Execute(number) => {
                 self.fill(client, step, *number, op)?;
-                return Ok(Went::To(Next::Op));
+                return Ok(StepResult::Yield(Next::Op));
             }
-            ScriptCommand::SleepUs(time_us) => return Ok(Went::To(sleep(*time_us))),
+            ScriptCommand::SleepUs(time_us) => return Ok(StepResult::Yield(sleep(*time_us))),
             ScriptCommand::SleepFor { slot, unit_us } => {
                 let number = leading_int(&client.slots[*slot])
                     .ok_or_else(|| script_error(step, format!("`:{}` is no time to sleep", self.names[*slot])))?;
-                return Ok(Went::To(sleep(number.saturating_mul(*unit_us))));
+                return Ok(StepResult::Yield(sleep(number.saturating_mul(*unit_us))));
             }
             ScriptCommand::Shell { into, words } => self.shell(client, step, *into, words)?,
             ScriptCommand::StartPipeline if self.protocol == Protocol::Simple => {
@@ -238,22 +238,22 @@ impl Program {
             ScriptCommand::SyncPipeline | ScriptCommand::EndPipeline if client.flow == Flow::Wait => {
                 return Err(script_error(step, "no pipeline has been started"));
             }
-            ScriptCommand::SyncPipeline => return Ok(Went::To(Next::Sync(SyncPoint::Sync))),
+            ScriptCommand::SyncPipeline => return Ok(StepResult::Yield(Next::Sync(SyncPoint::Sync))),
             ScriptCommand::EndPipeline => {
                 client.flow = Flow::Wait;
-                return Ok(Went::To(Next::Sync(SyncPoint::End)));
+                return Ok(StepResult::Yield(Next::Sync(SyncPoint::End)));
             }
             ScriptCommand::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
             ScriptCommand::End if client.flow == Flow::Pipelined => {
                 return Err(script_error(step, "the script ends with its pipeline open"));
             }
-            ScriptCommand::End => return Ok(Went::To(Next::End)),
+            ScriptCommand::End => return Ok(StepResult::Yield(Next::End)),
         }
-        Ok(Went::On)
+        Ok(StepResult::Continue)
     }
 
     /// End of a script under `pipeline`: run it again or end the pipeline.
-    fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<Went, OpError> {
+    fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<StepResult, OpError> {
         if client.explicit {
             return Err(script_error(step, OPEN_TRANSACTION));
         }
@@ -261,12 +261,12 @@ impl Program {
         if client.left > 0 {
             client.script = self.choose(&mut client.choice);
             client.step = self.scripts[client.script].start;
-            return Ok(Went::On);
+            return Ok(StepResult::Continue);
         }
         client.flow = Flow::Wait;
         // This step once more: then it is the end.
         client.step -= 1;
-        Ok(Went::To(Next::Sync(SyncPoint::End)))
+        Ok(StepResult::Yield(Next::Sync(SyncPoint::End)))
     }
 
     fn fill(&self, client: &mut ScriptClient, step: &Step, number: usize, op: &mut StatementOp) -> Result<(), OpError> {
@@ -367,9 +367,8 @@ impl Program {
             if !fits {
                 return Err(script_error(step, format!("the column `{column}` cannot be the name of a variable")));
             }
-            let named = |name: &String| name.strip_prefix(prefix) == Some(column.as_str());
             // A column that no script reads needs no place.
-            if let Some(slot) = self.names.iter().position(named) {
+            if let Some(slot) = self.names.iter().position(|name| name.strip_prefix(prefix) == Some(column.as_str())) {
                 client.slots[slot].set_datum(value);
             }
         }
@@ -441,8 +440,8 @@ impl Program {
         while let Some(step) = self.steps.get(client.step) {
             client.step += 1;
             match self.step(client, step, op) {
-                Ok(Went::On) => {}
-                Ok(Went::To(next)) => return next,
+                Ok(StepResult::Continue) => {}
+                Ok(StepResult::Yield(next)) => return next,
                 Err(error) => {
                     client.failure = Some(error);
                     return Next::Failed;

@@ -16,7 +16,7 @@ use load::run::ServerCounters;
 use load::worker::LoadCounts;
 
 /// For server statistics to show commits.
-const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
+const STATISTICS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Bounds of a count.
 struct Claim {
@@ -29,24 +29,24 @@ struct Claim {
 
 impl Claim {
     /// Where the load tells of its procedures, too, nothing else works in its sessions.
-    fn hold_told(&self, tells: bool, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
-        if tells { self.hold(seen, where_seen).map(|()| None) } else { self.hold_least(seen, where_seen) }
+    fn check_reported(&self, tells: bool, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
+        if tells { self.check_range(seen, where_seen).map(|()| None) } else { self.check_at_least(seen, where_seen) }
     }
 
     /// Excess is no lie here: triggers, procedures and the server work in sessions, too. It is reported, since
     /// something may have been done twice.
-    fn hold_least(&self, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
+    fn check_at_least(&self, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
         let Claim { what, most, .. } = *self;
         if seen > most {
             return Ok(Some(format!(
                 "the server counted {seen} {what}{where_seen}, the load knows of {most}: triggers, procedures or the server's own"
             )));
         }
-        self.hold(seen, where_seen).map(|()| None)
+        self.check_range(seen, where_seen).map(|()| None)
     }
 
     /// Fails if the server's count is outside.
-    fn hold(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
+    fn check_range(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
         let Claim { what, least, most } = *self;
         if (least..=most).contains(&seen) {
             return Ok(());
@@ -101,7 +101,7 @@ fn counters_after(
     loop {
         let since = server.counters()?.since(before);
         let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
-        let timeout = since.late_by.unwrap_or(STATISTICS_PATIENCE);
+        let timeout = since.late_by.unwrap_or(STATISTICS_TIMEOUT);
         let complete = complete && waits::uncovered(program, counts, &since).is_none();
         if complete || host::clock::now_ns() - started_ns > timeout.as_nanos() as u64 {
             return Ok(since);
@@ -120,7 +120,7 @@ fn check_rows(
     let claim = Claim { what: "transactions", least: counts.succeeded, most: counts.succeeded + counts.failures() };
     match server.scalar(check.sql) {
         Ok(seen) => {
-            claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
+            claim.check_range(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
             Ok(Ok(()))
         }
         Err(failure) if failure.kind == FailureKind::Unsupported => Ok(Err(Some(failure.cause))),
@@ -142,8 +142,7 @@ fn check_sessions(
     };
     let SessionCounts { transactions, statements, twice, commits, .. } = seen;
     let (sure, in_vain) = (counts.asked, counts.asked_in_vain);
-    let claim = |what, sure: u64, in_vain: u64| Claim { what, least: sure, most: sure + in_vain };
-    let tells = program.native.as_ref().is_some_and(|native| native.tells_its_work());
+    let tells = program.native.as_ref().is_some_and(|native| native.reports_server_work());
     let mut more: Option<String> = None;
     for (name, tells, seen, claim) in [
         ("session_statements", false, statements, claim("statements", sure.statements, in_vain.statements + twice)),
@@ -151,22 +150,25 @@ fn check_sessions(
     ] {
         if let Some(seen) = seen {
             counters.set(name, "", seen as f64);
-            more = more.or(claim.hold_told(tells, seen, WHERE)?);
+            more = more.or(claim.check_reported(tells, seen, WHERE)?);
         }
     }
-    let done = |more: Option<String>| Ok(more.map_or(Ok(()), Err));
-    let Some(seen) = transactions else { return done(more) };
+    let Some(seen) = transactions else { return Ok(more.map_or(Ok(()), Err)) };
     counters.set("session_transactions", "", seen as f64);
     let exact = claim("transactions of the server", sure.transactions, in_vain.transactions);
     match program.countable() {
-        Countable::Exactly => done(more.or(exact.hold_told(tells, seen, WHERE)?)),
+        Countable::Exactly => Ok(more.or(exact.check_reported(tells, seen, WHERE)?).map_or(Ok(()), Err)),
         Countable::AtLeast(why) => {
             let least = sure.transactions.min(counts.succeeded * program.commits_per_transaction());
-            Claim { least, most: u64::MAX, ..exact }.hold(seen, WHERE)?;
+            Claim { least, most: u64::MAX, ..exact }.check_range(seen, WHERE)?;
             Ok(Err(format!("{why}, and only that there were no fewer is known")))
         }
         Countable::No(why) => Ok(Err(why.to_owned())),
     }
+}
+
+fn claim(what: &'static str, sure: u64, in_vain: u64) -> Claim {
+    Claim { what, least: sure, most: sure + in_vain }
 }
 
 /// Database or server counters, which include other users and so can only be too small. A pooler's sessions may not have
@@ -179,7 +181,7 @@ fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -
             "the pooler's sessions have reported {seen} of {claimed} commits so far, so the server's counters lack the rest"
         )));
     }
-    Claim { what: "commits", least: claimed, most: u64::MAX }.hold(seen as u64, what)?;
+    Claim { what: "commits", least: claimed, most: u64::MAX }.check_range(seen as u64, what)?;
     Ok(Some(format!(
         "held against it: that {claimed} commits are no more than the {seen}{what} that the server counted in all"
     )))
@@ -207,8 +209,10 @@ pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
 
 /// Commits, else statements, of which every commit takes at least one.
 pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
-    let statements = || counters.get("statements").map(|seen| (" statements", seen));
-    counters.get("commits").map(|seen| ("", seen)).or_else(statements)
+    counters
+        .get("commits")
+        .map(|seen| ("", seen))
+        .or_else(|| counters.get("statements").map(|seen| (" statements", seen)))
 }
 
 #[cfg(test)]
@@ -235,13 +239,6 @@ mod tests {
     #[test]
     fn every_count_of_a_session_is_held_against_the_claim() {
         let block = "BEGIN; SELECT 1; COMMIT;";
-        let all = |transactions, statements, commits| SessionCounts {
-            transactions: Some(transactions),
-            statements: Some(statements),
-            twice: 0,
-            commits: Some(commits),
-            ..SessionCounts::default()
-        };
         assert_eq!(held(block, all(100, 300, 100), 0), Ok(Ok(())));
         assert_eq!(held(block, all(101, 302, 100), 1), Ok(Ok(())), "a failure may have been carried out");
         for (seen, said) in [
@@ -263,6 +260,16 @@ mod tests {
         }
     }
 
+    fn all(transactions: u64, statements: u64, commits: u64) -> SessionCounts {
+        SessionCounts {
+            transactions: Some(transactions),
+            statements: Some(statements),
+            twice: 0,
+            commits: Some(commits),
+            ..SessionCounts::default()
+        }
+    }
+
     #[test]
     fn a_poolers_late_counters_void_no_run() {
         let program = compile("SELECT 1;", &[]).unwrap();
@@ -279,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn rollbacks_that_the_load_does_not_know_of_are_told() {
+    fn unknown_rollbacks_are_reported() {
         let program = compile("BEGIN; SELECT 1; COMMIT;", &[]).unwrap();
         let rolled_back = |seen: f64, failures: u64| {
             let mut counters = Counters::default();
@@ -293,11 +300,14 @@ mod tests {
 
     #[test]
     fn what_a_script_does_not_tell_is_not_claimed() {
-        let seen = |transactions| SessionCounts { transactions: Some(transactions), ..SessionCounts::default() };
         assert!(held("CALL f();", seen(500), 0).unwrap().unwrap_err().contains("no fewer"));
         assert!(held("CALL f();", seen(99), 0).unwrap_err().contains("100 or more"));
         for script in ["BEGIN; SELECT 1; COMMIT AND CHAIN; COMMIT;", "BEGIN; SAVEPOINT a; ROLLBACK TO a; COMMIT;"] {
             assert!(held(script, seen(7), 0).unwrap().unwrap_err().contains("does not tell"), "{script}");
         }
+    }
+
+    fn seen(transactions: u64) -> SessionCounts {
+        SessionCounts { transactions: Some(transactions), ..SessionCounts::default() }
     }
 }

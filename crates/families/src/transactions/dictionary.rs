@@ -31,8 +31,9 @@ impl WordList {
 
     /// The first; looked for once.
     pub fn with_backslash(&self) -> Option<&str> {
-        let of = || (0..self.len()).find(|index| self.get(*index).contains('\\'));
-        self.backslash.get_or_init(of).map(|index| self.get(index))
+        self.backslash
+            .get_or_init(|| (0..self.len()).find(|index| self.get(*index).contains('\\')))
+            .map(|index| self.get(index))
     }
 }
 
@@ -148,16 +149,17 @@ mod tests {
     fn words(dictionary: &WordSource, place: ClientIndex, count: usize) -> Vec<String> {
         let dictionary = Dictionary { name: "d".to_owned(), words: dictionary.clone() };
         let (mut random, mut drawn) = (Generator::new(1), 0);
-        let mut draw = || {
-            let mut word = String::new();
-            dictionary.draw(&mut random, &mut drawn, place, &mut word);
-            word
-        };
-        (0..count).map(|_| draw()).collect()
+        (0..count)
+            .map(|_| {
+                let mut word = String::new();
+                dictionary.draw(&mut random, &mut drawn, place, &mut word);
+                word
+            })
+            .collect()
     }
 
     #[test]
-    fn a_list_is_drawn_in_order_and_begins_anew() {
+    fn a_list_is_drawn_in_order_and_starts_again() {
         let list: Arc<WordList> = Arc::new(["a", "", "ccc"].into_iter().collect());
         assert_eq!((list.len(), list.get(2), list.get(3)), (3, "ccc", ""));
         assert_eq!(words(&WordSource::InOrder(list), ClientIndex { client: 1, clients: 2 }, 4), ["a", "", "ccc", "a"]);
@@ -175,13 +177,17 @@ mod tests {
 
     #[test]
     fn no_two_clients_share_a_unique_word() {
-        let numbering = |fill| {
-            let (before, after) = ("u".to_owned(), ".".to_owned());
-            WordSource::Unique(Numbering { before, after, digits: Digits::Decimal, width: 3, fill })
-        };
-        let place = |client| ClientIndex { client, clients: 2 };
-        assert_eq!(words(&numbering(Fill::Zeros), place(0), 3), ["u000.", "u002.", "u004."]);
-        assert_eq!(words(&numbering(Fill::BlanksBefore), place(1), 2), ["u  1.", "u  3."]);
+        assert_eq!(words(&numbering(Fill::Zeros), of_two(0), 3), ["u000.", "u002.", "u004."]);
+        assert_eq!(words(&numbering(Fill::BlanksBefore), of_two(1), 2), ["u  1.", "u  3."]);
         assert_eq!(words(&numbering(Fill::BlanksAfter), ClientIndex { client: 0, clients: 1 }, 2), ["u0  .", "u1  ."]);
+    }
+
+    fn of_two(client: u64) -> ClientIndex {
+        ClientIndex { client, clients: 2 }
+    }
+
+    fn numbering(fill: Fill) -> WordSource {
+        let (before, after) = ("u".to_owned(), ".".to_owned());
+        WordSource::Unique(Numbering { before, after, digits: Digits::Decimal, width: 3, fill })
     }
 }

@@ -17,19 +17,18 @@ impl Program {
         // Jumps go forward only, so the counts from each step to the end are filled in from behind.
         let mut to_the_end = vec![(0u64, 0u64); self.steps.len() + 1];
         for (at, step) in self.steps.iter().enumerate().rev() {
-            let from = |at: usize| to_the_end[at];
             to_the_end[at] = match &step.command {
                 ScriptCommand::End => (0, 0),
-                ScriptCommand::Jump(target) => from(*target),
+                ScriptCommand::Jump(target) => to_the_end[*target],
                 ScriptCommand::JumpUnless(_, target) => {
-                    let (here, there) = (from(at + 1), from(*target));
+                    let (here, there) = (to_the_end[at + 1], to_the_end[*target]);
                     (here.0.min(there.0), here.1.max(there.1))
                 }
                 ScriptCommand::Execute(number) => {
-                    let (rest, own) = (from(at + 1), self.statements[*number].after[0].asked.statements);
+                    let (rest, own) = (to_the_end[at + 1], self.statements[*number].after[0].asked.statements);
                     (rest.0 + own, rest.1 + own)
                 }
-                _ => from(at + 1),
+                _ => to_the_end[at + 1],
             };
         }
         let chosen = self.scripts.iter().filter(|script| script.weight > 0).map(|script| to_the_end[script.start]);

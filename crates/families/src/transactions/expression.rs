@@ -52,12 +52,14 @@ impl ScriptExpression {
             let known = match &instruction {
                 Load(slot) => constant(*slot).map(|value| (0, value)),
                 Call { function, arguments } if !function.draws() => {
-                    let pushed = |instruction: &Instruction| match instruction {
-                        Push(value) => Some(*value),
-                        _ => None,
-                    };
                     let last = folded.len().saturating_sub(*arguments);
-                    let values: Option<Vec<ScriptValue>> = folded[last..].iter().map(pushed).collect();
+                    let values: Option<Vec<ScriptValue>> = folded[last..]
+                        .iter()
+                        .map(|instruction| match instruction {
+                            Push(value) => Some(*value),
+                            _ => None,
+                        })
+                        .collect();
                     let values = values.filter(|values| values.len() == *arguments);
                     let value = values.and_then(|values| function.apply(&values, &mut Generator::new(0)).ok());
                     value.map(|value| (*arguments, value))

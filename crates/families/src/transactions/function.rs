@@ -45,7 +45,7 @@ pub(super) enum Function {
 pub(super) enum Arity {
     Exactly(usize),
     AtLeastOne,
-    /// So many, and `:default_seed` after them if the last is left out.
+    /// That number, and `:default_seed` after them if the last is left out.
     Seeded(usize),
 }
 
@@ -131,7 +131,6 @@ impl Function {
     }
 
     fn whole(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
-        let checked = |result: Option<i64>, what| result.map(ScriptValue::Int).ok_or(Fault::OutOfRange(what));
         match self {
             Function::Add => checked(a.checked_add(b), "add"),
             Function::Subtract => checked(a.checked_sub(b), "sub"),
@@ -204,22 +203,29 @@ impl Function {
         }
         let [parameter, ..] = rest else { return Ok(ScriptValue::Int(random.uniform(lo, hi))) };
         let parameter = parameter.to_double()?;
-        let refuse = |what: String| Err(Fault::Parameter(what));
         Ok(ScriptValue::Int(match self {
             Function::RandomGaussian if parameter < 2.0 => {
-                return refuse(format!("gaussian parameter must be at least 2.0 (not {parameter})"));
+                return Err(Fault::Parameter(format!("gaussian parameter must be at least 2.0 (not {parameter})")));
             }
             Function::RandomGaussian => random.gaussian(lo, hi, parameter),
             Function::RandomZipfian if !(1.001..=1000.0).contains(&parameter) => {
-                return refuse(format!("zipfian parameter must be in range [1.001, 1000] (not {parameter})"));
+                return Err(Fault::Parameter(format!(
+                    "zipfian parameter must be in range [1.001, 1000] (not {parameter})"
+                )));
             }
             Function::RandomZipfian => random.zipfian(lo, hi, parameter),
             _ if parameter <= 0.0 => {
-                return refuse(format!("exponential parameter must be greater than zero (not {parameter})"));
+                return Err(Fault::Parameter(format!(
+                    "exponential parameter must be greater than zero (not {parameter})"
+                )));
             }
             _ => random.exponential(lo, hi, parameter),
         }))
     }
+}
+
+fn checked(result: Option<i64>, what: &'static str) -> Result<ScriptValue, Fault> {
+    result.map(ScriptValue::Int).ok_or(Fault::OutOfRange(what))
 }
 
 fn permuted(value: i64, size: i64, seed: i64) -> Result<ScriptValue, Fault> {

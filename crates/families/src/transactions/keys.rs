@@ -119,21 +119,34 @@ pub(super) fn options(keys: &TransactionKeys, grants: &Grants) -> Result<ScriptO
 
 /// What cannot be had together with a pipeline.
 fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
-    let refuse = |cause: &str| Err(refuse("pipeline", &depth.to_string(), cause));
     if protocol == Protocol::Simple {
-        return refuse("the simple protocol has no pipeline; `protocol = \"prepared\"` and `\"extended\"` have one");
+        return Err(refuse(
+            "pipeline",
+            &depth.to_string(),
+            "the simple protocol has no pipeline; `protocol = \"prepared\"` and `\"extended\"` have one",
+        ));
     }
     if retry.max_tries != 1 {
-        return refuse(
+        return Err(refuse(
+            "pipeline",
+            &depth.to_string(),
             "of a pipeline a part may have been committed, so that it cannot be tried again: `max_tries` is 1",
-        );
+        ));
     }
     if keys.rate > 0.0 || keys.promise_p99.is_some() {
-        return refuse("a pipeline is sent at once, so that its transactions cannot keep a `rate`");
+        return Err(refuse(
+            "pipeline",
+            &depth.to_string(),
+            "a pipeline is sent at once, so that its transactions cannot keep a `rate`",
+        ));
     }
     let by_one = [("tasks", keys.tasks.is_some()), ("pause", keys.pause.is_some())];
     if let Some((key, _)) = by_one.into_iter().find(|(_, is_set)| *is_set) {
-        return refuse(&format!("a pipeline is sent at once, and `{key}` is about transactions one by one"));
+        return Err(refuse(
+            "pipeline",
+            &depth.to_string(),
+            format!("a pipeline is sent at once, and `{key}` is about transactions one by one"),
+        ));
     }
     Ok(())
 }
@@ -182,7 +195,6 @@ mod tests {
 
     #[test]
     fn definitions_are_pairs() {
-        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(definitions("").unwrap(), []);
         assert_eq!(definitions(" a=1, b = x y ,c=").unwrap(), [pair("a", "1"), pair("b", "x y"), pair("c", "")]);
         assert_eq!(definitions("a=1, a=2").unwrap(), [pair("a", "2")]);
@@ -190,6 +202,10 @@ mod tests {
         for wrong in ["a", "1a=1", "=1"] {
             assert!(definitions(wrong).unwrap_err().hint.is_some(), "{wrong}");
         }
+    }
+
+    fn pair(a: &str, b: &str) -> (String, String) {
+        (a.to_owned(), b.to_owned())
     }
 
     #[test]
@@ -213,14 +229,15 @@ mod tests {
 
     #[test]
     fn what_does_not_go_with_a_pipeline_is_refused() {
-        let refused = |key: &str, value: Value| {
-            let keys = keys(&[("pipeline", Value::Int(5)), (key, value)]);
-            options(&keys, &Grants::default()).unwrap_err().to_string()
-        };
         assert!(refused("protocol", word("simple")).contains("`pipeline = 5`"));
         assert!(refused("max_tries", Value::Int(2)).contains("tried again"));
         assert!(refused("rate", Value::Float(10.0)).contains("rate"));
         assert!(refused("pause", word("5ms")).contains("`pause`"));
         assert!(refused("tasks", Value::Int(9)).contains("`tasks`"));
+    }
+
+    fn refused(key: &str, value: Value) -> String {
+        let keys = keys(&[("pipeline", Value::Int(5)), (key, value)]);
+        options(&keys, &Grants::default()).unwrap_err().to_string()
     }
 }

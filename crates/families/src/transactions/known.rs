@@ -40,8 +40,7 @@ pub(crate) struct KnownScript {
 }
 
 impl KnownScript {
-    pub(crate) fn of(script: &str) -> Option<KnownScript> {
-        let known = |returned, changed, trace| Some(KnownScript { returned, changed, trace });
+    pub(crate) fn for_script(script: &str) -> Option<KnownScript> {
         match script {
             "postgresql-tasks" => known(1, None, Trace::Nothing),
             "select-only" => known(1, Some(0), Trace::Nothing),
@@ -51,6 +50,10 @@ impl KnownScript {
             _ => None,
         }
     }
+}
+
+fn known(returned: u64, changed: Option<u64>, trace: Trace) -> Option<KnownScript> {
+    Some(KnownScript { returned, changed, trace })
 }
 
 /// Accounts, tellers or branches whose balance is not the sum of their history.
@@ -141,7 +144,7 @@ impl Program {
         Ok(())
     }
 
-    /// Holds the rows that the server's answers told of against what built-in scripts read and write.
+    /// Checks the rows that the server's answers report against what built-in scripts read and write.
     pub(super) fn check_row_counts(&self, counts: &LoadCounts) -> Result<(), Failure> {
         if self.native.is_some() || self.depth() > 1 {
             return Ok(());
@@ -149,13 +152,13 @@ impl Program {
         if let ([known], Some(rows)) = (self.known.as_slice(), counts.rows) {
             // The end of the run may have cut off a try of each client.
             let most = counts.tries() + u64::from(self.clients);
-            return known.map_or(Ok(()), |known| known.hold(counts.succeeded, most, rows, ""));
+            return known.map_or(Ok(()), |known| known.check_rows(counts.succeeded, most, rows, ""));
         }
         for (known, kind) in self.known.iter().zip(&counts.kinds) {
             if let (Some(known), Some(rows)) = (known, kind.rows) {
                 // A failed try may have changed nothing, and which kind it was is not known.
                 let failed = counts.tries().saturating_sub(counts.succeeded);
-                known.hold(kind.tries.saturating_sub(failed), kind.tries, rows, &format!(" of {}", kind.name))?;
+                known.check_rows(kind.tries.saturating_sub(failed), kind.tries, rows, &format!(" of {}", kind.name))?;
             }
         }
         Ok(())
@@ -163,7 +166,7 @@ impl Program {
 }
 
 impl KnownScript {
-    fn hold(&self, least: u64, most: u64, rows: RowCounts, of: &str) -> Result<(), Failure> {
+    fn check_rows(&self, least: u64, most: u64, rows: RowCounts, of: &str) -> Result<(), Failure> {
         let (fewest, all) = (self.returned * least, self.returned * most);
         if !(fewest..=all).contains(&rows.returned) {
             return refuse(format!(
@@ -181,7 +184,7 @@ impl KnownScript {
     }
 }
 
-/// How many different ones of `all` are among so many that are drawn with equal chances, and the standard deviation.
+/// How many different ones of `all` are among as many as are drawn with equal chances, and the standard deviation.
 fn different(drawn: f64, all: f64) -> (f64, f64) {
     let missed = (-drawn / all.max(1.0)).exp();
     let variance = all * missed * (1.0 - (1.0 + drawn / all.max(1.0)) * missed);
@@ -217,7 +220,7 @@ mod tests {
     #[test]
     fn every_built_in_script_is_known() {
         for script in super::super::SCRIPTS {
-            assert!(KnownScript::of(script).is_some(), "{script}");
+            assert!(KnownScript::for_script(script).is_some(), "{script}");
         }
     }
 }

@@ -103,9 +103,12 @@ pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta
 
 /// What takes the place of `\setrandom`, which pgbench had up to 9.6: `\setrandom aid 1 :n gaussian 5`.
 fn set_random(words: &[Word<'_>]) -> String {
-    let word = |at: usize| words.get(at).map(|(_, word)| *word);
-    let (name, min, max) = (word(0).unwrap_or("NAME"), word(1).unwrap_or("MIN"), word(2).unwrap_or("MAX"));
-    let call = match (word(3), word(4)) {
+    let (name, min, max) = (
+        words.first().map(|(_, word)| *word).unwrap_or("NAME"),
+        words.get(1).map(|(_, word)| *word).unwrap_or("MIN"),
+        words.get(2).map(|(_, word)| *word).unwrap_or("MAX"),
+    );
+    let call = match (words.get(3).map(|(_, word)| *word), words.get(4).map(|(_, word)| *word)) {
         (Some(shape @ ("gaussian" | "exponential")), Some(parameter)) => {
             format!("random_{shape}({min}, {max}, {parameter})")
         }
@@ -171,23 +174,27 @@ fn sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     if let Some((at, word)) = words.get(2) {
         return Err((*at, format!("`\\sleep` takes a time and a unit, and here is `{word}` too")));
     }
-    let unit = |at: usize, unit: &str| match unit.to_ascii_lowercase().as_str() {
-        "us" => Ok(1),
-        "ms" => Ok(1_000),
-        "s" => Ok(1_000_000),
-        _ => Err((at, format!("`{unit}` is not a unit of time; known are us, ms, s"))),
-    };
-    let second = words.get(1).map(|(at, word)| unit(*at, word)).transpose()?;
+    let second = words.get(1).map(|(at, word)| unit_us(*at, word)).transpose()?;
     if let Some(name) = time.strip_prefix(':') {
         return Ok(Meta::Sleep { time: Amount::Variable((time_at, name)), unit_us: second.unwrap_or(1_000_000) });
     }
     let sign = usize::from(time.starts_with(['+', '-']));
     let digits = sign + time[sign..].bytes().take_while(u8::is_ascii_digit).count();
     let glued = &time[digits..];
-    let number = time[..digits].parse().ok().filter(|_| glued.is_empty() || second.is_none());
+    let has_two_units = !glued.is_empty() && second.is_some();
+    let number = if has_two_units { None } else { time[..digits].parse().ok() };
     let number = number.ok_or_else(|| (time_at, format!("`{time}` is not a whole number")))?;
-    let glued = (!glued.is_empty()).then(|| unit(time_at + digits, glued)).transpose()?;
+    let glued = (!glued.is_empty()).then(|| unit_us(time_at + digits, glued)).transpose()?;
     Ok(Meta::Sleep { time: Amount::Number(number), unit_us: second.or(glued).unwrap_or(1_000_000) })
+}
+
+fn unit_us(at: usize, unit: &str) -> Result<i64, Wrong> {
+    match unit.to_ascii_lowercase().as_str() {
+        "us" => Ok(1),
+        "ms" => Ok(1_000),
+        "s" => Ok(1_000_000),
+        _ => Err((at, format!("`{unit}` is not a unit of time; known are us, ms, s"))),
+    }
 }
 
 #[cfg(test)]
@@ -200,15 +207,11 @@ mod tests {
 
     #[test]
     fn sleeps_have_units() {
-        let us = |line: &'static str| match meta(line).unwrap() {
-            Meta::Sleep { time: Amount::Number(n), unit_us } => n * unit_us,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(us("sleep 2"), 2_000_000);
-        assert_eq!(us("SLEEP 5 ms"), 5_000);
-        assert_eq!(us("sleep 5MS"), 5_000);
-        assert_eq!(us("sleep +7us"), 7);
-        assert_eq!(us("sleep -1 s"), -1_000_000);
+        assert_eq!(sleep_us("sleep 2"), 2_000_000);
+        assert_eq!(sleep_us("SLEEP 5 ms"), 5_000);
+        assert_eq!(sleep_us("sleep 5MS"), 5_000);
+        assert_eq!(sleep_us("sleep +7us"), 7);
+        assert_eq!(sleep_us("sleep -1 s"), -1_000_000);
         assert!(meta("sleep").is_err());
         assert!(meta("sleep 1 h").is_err());
         assert!(meta("sleep 1ms ms").is_err());
@@ -217,15 +220,25 @@ mod tests {
         assert!(matches!(meta("sleep :t us"), Ok(Meta::Sleep { time: Amount::Variable((6, "t")), unit_us: 1 })));
     }
 
+    fn sleep_us(line: &'static str) -> i64 {
+        match meta(line).unwrap() {
+            Meta::Sleep { time: Amount::Number(n), unit_us } => n * unit_us,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn commands_of_others_are_named_with_what_to_do() {
-        let wrong = |line: &'static str| meta(line).unwrap_err().1;
         assert!(wrong("setrandom aid 1 :naccounts").ends_with("write `\\set aid random(1, :naccounts)`"));
         assert!(wrong("setrandom a 1 9 gaussian 2.5").ends_with("`\\set a random_gaussian(1, 9, 2.5)`"));
         assert!(wrong("timing on").contains("a command of psql"));
         assert!(wrong("copy t from 'x'").contains("before the measurement"));
         assert!(wrong("i other.sql").contains("name both files"));
         assert!(wrong("nothing").contains("is not a known command"));
+    }
+
+    fn wrong(line: &'static str) -> String {
+        meta(line).unwrap_err().1
     }
 
     #[test]

@@ -42,19 +42,20 @@ pub fn compile_mix(sources: &[Source<'_>], options: &ScriptOptions) -> Result<Pr
     if sources.iter().all(|source| source.weight == 0) {
         return Err(MixError::NoWeight);
     }
-    let wrong = |number: usize, error| {
-        let name = sources.get(number).map_or("", |source| source.name).to_owned();
-        MixError::Script { name, error }
-    };
     let mut compiler = Compiler::new(options);
     for (number, source) in sources.iter().enumerate() {
-        compiler.script(source.text, source.weight).map_err(|error| wrong(number, error))?;
+        compiler.script(source.text, source.weight).map_err(|error| wrong_script(sources, number, error))?;
     }
-    let mut program = compiler.finish().map_err(|(number, error)| wrong(number, error))?;
+    let mut program = compiler.finish().map_err(|(number, error)| wrong_script(sources, number, error))?;
     if sources.len() > 1 {
         program.kinds = kind_names(sources);
     }
     Ok(program)
+}
+
+fn wrong_script(sources: &[Source<'_>], number: usize, error: ScriptError) -> MixError {
+    let name = sources.get(number).map_or("", |source| source.name).to_owned();
+    MixError::Script { name, error }
 }
 
 /// Names of scripts in metrics: a file without folder and ending, only letters, digits, `-` and `.`, numbered if
@@ -64,8 +65,7 @@ fn kind_names(sources: &[Source<'_>]) -> Vec<String> {
     for source in sources {
         let file = source.name.rsplit(['/', '\\']).next().unwrap_or(source.name);
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
-        let fit = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
-        let name: String = stem.chars().map(fit).collect();
+        let name: String = stem.chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '-' }).collect();
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
         names.extend(free);
@@ -89,8 +89,11 @@ mod tests {
 
     #[test]
     fn scripts_of_a_mix_have_names_of_their_own() {
-        let named = |name| Source { name, text: "SELECT 1", weight: 1 };
-        let sources = ["select-only", "a/re ad.sql", "b\\re_ad.sql", "select-only"].map(named);
+        let sources = ["select-only", "a/re ad.sql", "b\\re_ad.sql", "select-only"].map(|name| Source {
+            name,
+            text: "SELECT 1",
+            weight: 1,
+        });
         assert_eq!(kind_names(&sources), ["select-only", "re-ad", "re-ad-2", "select-only-2"]);
         let options = ScriptOptions::default();
         assert_eq!(load::stream::Stream::kinds(&compile_mix(&sources, &options).unwrap()).len(), 4);
@@ -99,7 +102,6 @@ mod tests {
 
     #[test]
     fn a_mix_names_the_script_that_is_wrong() {
-        let source = |name, text, weight| Source { name, text, weight };
         let options = ScriptOptions::default();
         let good = source("a.sql", "SELECT 1", 1);
         let error = compile_mix(&[good, source("b.sql", "\\set x :y\nSELECT :x", 1)], &options).unwrap_err();
@@ -110,5 +112,9 @@ mod tests {
         assert_eq!(compile_mix(&[], &options).unwrap_err(), MixError::Count(0));
         assert_eq!(compile_mix(&[good; 129], &options).unwrap_err(), MixError::Count(129));
         assert_eq!(compile_mix(&[Source { weight: 0, ..good }], &options).unwrap_err(), MixError::NoWeight);
+    }
+
+    fn source<'s>(name: &'s str, text: &'s str, weight: u32) -> Source<'s> {
+        Source { name, text, weight }
     }
 }

@@ -41,7 +41,7 @@ pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
 pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 pub use mix::{MixError, Source, compile_mix, weighted};
-pub use native::{Asking, Checking, Moment, Native, NativeClient, NativeRun, Sent};
+pub use native::{Checking, Moment, Native, NativeClient, NativeRun, NextStep, Sent};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
 pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
 pub use script::{ScriptError, compile, compile_with};
@@ -86,7 +86,7 @@ impl Workload for Transactions {
                 Dataset { later, ..dataset_of(&keys.script, keys.scale) }
             }
             Tables::None => {
-                // What the tables held before is not known.
+                // What the tables contained before is not known.
                 program.check = None;
                 program.known.clear();
                 Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
@@ -103,7 +103,7 @@ impl Workload for Transactions {
     }
 }
 
-/// What cannot be prepared is sent as pgbench sends it unless it is told otherwise.
+/// What cannot be prepared is sent as pgbench sends it unless an option says otherwise.
 const JOINED: &str = "the script joins statements by `\\;`, which cannot be prepared: it runs with `protocol = \"simple\"`, \
                       pgbench's default";
 
@@ -132,9 +132,9 @@ fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Prog
         texts.iter().map(|(name, weight, text, _)| Source { name, text, weight: *weight }).collect();
     let mut program = compile_mix(&sources, options).map_err(refuse)?;
     // A count says something of a mix only if each of its scripts adds one to it.
-    program.known = texts.iter().map(|(name, ..)| KnownScript::of(name)).collect();
+    program.known = texts.iter().map(|(name, ..)| KnownScript::for_script(name)).collect();
     let first = texts.first().and_then(|(.., check)| *check);
-    program.check = first.filter(|_| texts.iter().all(|(.., check)| *check == first));
+    program.check = if texts.iter().all(|(.., check)| *check == first) { first } else { None };
     Ok(program)
 }
 
@@ -156,19 +156,22 @@ pub fn built_in_script(name: &str) -> Option<&'static str> {
 }
 
 fn built_in(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
-    let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
     match script {
-        // Its update leaves the row as it is, so nothing in the table tells of it.
+        // Its update leaves the row as it is, so nothing in the table shows it.
         "postgresql-tasks" => Some((include_str!("scripts/postgresql-tasks.sql"), None)),
         "select-only" => Some((include_str!("scripts/select-only.sql"), None)),
         "select-update" => Some((
             include_str!("scripts/select-update.sql"),
             Some(CountCheck { sql: "SELECT sum(abalance) FROM pgbench_accounts" }),
         )),
-        "simple-update" => Some((include_str!("scripts/simple-update.sql"), history())),
-        "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), history())),
+        "simple-update" => Some((include_str!("scripts/simple-update.sql"), rows_of_history())),
+        "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), rows_of_history())),
         _ => None,
     }
+}
+
+fn rows_of_history() -> Option<CountCheck> {
+    Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" })
 }
 
 #[cfg(test)]

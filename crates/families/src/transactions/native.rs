@@ -19,12 +19,12 @@ use load::worker::LoadCounts;
 
 /// What the clients of such a load have in common.
 pub trait Native: fmt::Debug + Send + Sync {
-    /// Of its transactions.
+    /// The names of its kinds of transactions.
     fn kinds(&self) -> Vec<String>;
 
-    /// Whether clients tell by [`NativeClient::told`] what their calls of procedures have done, so that all of it can be
+    /// Whether clients report by [`NativeClient::server_work`] what their calls of procedures have done, so that all of it can be
     /// counted.
-    fn tells_its_work(&self) -> bool {
+    fn reports_server_work(&self) -> bool {
         false
     }
 
@@ -51,7 +51,7 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// Holds everything that is known of the tables against them, however long that takes.
     ///
     /// # Errors
-    /// As [`Native::check`].
+    /// Inspects the server for [`Native::check`].
     fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
 
     /// Roughly how long the checks take, which `etalon plan` says.
@@ -59,7 +59,7 @@ pub trait Native: fmt::Debug + Send + Sync {
         Checking::default()
     }
 
-    /// What is measured beside what every load measures, and what is to be said of it.
+    /// What is measured besides what every load measures, and what is to be said of it.
     fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
 }
 
@@ -83,7 +83,7 @@ pub enum Moment {
 
 /// A client's next step within its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum NextStep {
     /// The number of a statement, by the order in which they were given.
     Statement(usize, Rows, Flow),
     /// What was sent in a pipeline has ended.
@@ -101,7 +101,7 @@ pub trait NativeClient: Send {
     /// The same index draws the same values again.
     fn begin(&mut self, index: u64);
 
-    fn next(&mut self) -> Asking;
+    fn next(&mut self) -> NextStep;
 
     /// The value of a field of the statement that is asked.
     fn value(&self, field: usize) -> &Datum;
@@ -112,9 +112,9 @@ pub trait NativeClient: Send {
     /// The transaction cannot go on; by its class it is tried again.
     fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
 
-    /// What the last answer has said that its statement did within the system, beside what its text says: a procedure's
+    /// What the last answer has said that its statement did within the system, besides what its text says: a procedure's
     /// own commits and rollbacks.
-    fn told(&mut self) -> RequestedWork {
+    fn server_work(&mut self) -> RequestedWork {
         RequestedWork::default()
     }
 
@@ -173,9 +173,9 @@ impl NativeRun {
 
     pub(super) fn next(&mut self, statements: &[ScriptStatement], op: &mut StatementOp) -> Next {
         let (number, rows, flow) = match self.client.next() {
-            Asking::Statement(number, rows, flow) => (number, rows, flow),
-            Asking::Together => return Next::Sync(SyncPoint::End),
-            Asking::End => return Next::End,
+            NextStep::Statement(number, rows, flow) => (number, rows, flow),
+            NextStep::Together => return Next::Sync(SyncPoint::End),
+            NextStep::End => return Next::End,
         };
         let statement = &statements[number];
         (op.statement, op.rows, op.flow) = (number, rows, flow);
@@ -197,7 +197,7 @@ impl NativeRun {
                 sent.rows = results.iter().map(|result| result.rows).sum();
             }
             self.client.receive(results)?;
-            self.work += self.client.told();
+            self.work += self.client.server_work();
         }
         Ok(())
     }
@@ -235,18 +235,21 @@ impl Program {
         program.kinds = native.kinds();
         program.native = Some(native);
         for text in texts {
-            let wrong = |cause: &str| format!("{cause}: `{text}`");
-            let items = scan(text, References::OutsideQuotes).map_err(|(_, cause)| wrong(&cause))?;
+            let items = scan(text, References::OutsideQuotes).map_err(|(_, cause)| wrong_statement(&cause, text))?;
             let [Item::Sql(Sql { pieces, references, heads, joints, .. })] = items.as_slice() else {
-                return Err(wrong("this is no single statement"));
+                return Err(wrong_statement("this is no single statement", text));
             };
-            let place = |name: &String| fields.iter().position(|field| field == name);
-            let parameters = references.iter().map(|(name, _)| place(name)).collect::<Option<_>>();
-            let parameters = parameters.ok_or_else(|| wrong("it refers to an unknown field"))?;
+            let parameters =
+                references.iter().map(|(name, _)| fields.iter().position(|field| field == name)).collect::<Option<_>>();
+            let parameters = parameters.ok_or_else(|| wrong_statement("it refers to an unknown field", text))?;
             let (pieces, heads, joints) = (pieces.clone(), heads.clone(), joints.clone());
             let statement = ScriptStatement { pieces, parameters, heads, joints, ..ScriptStatement::default() };
             program.statements.push(statement.ready());
         }
         Ok(program)
     }
+}
+
+fn wrong_statement(cause: &str, text: &str) -> String {
+    format!("{cause}: `{text}`")
 }

@@ -19,7 +19,7 @@ pub enum Unset {
     /// An error when the script is compiled.
     #[default]
     Refused,
-    /// As in pgbench: NULL as a parameter, left alone in a text.
+    /// The variable is NULL as a parameter and is left alone in a text, as in pgbench.
     Accepted,
 }
 

@@ -49,7 +49,7 @@ pub struct Program {
     pub(super) rule: TurnRule,
     /// Empty where scripts have no names.
     pub(super) kinds: Vec<String>,
-    /// In the place of scripts.
+    /// The native program that runs instead of scripts.
     pub(crate) native: Option<Arc<dyn Native>>,
     /// What the user should know before the figures.
     pub notes: Vec<String>,
@@ -62,9 +62,9 @@ pub enum Protocol {
     /// [`StatementOp::parameters`](super::StatementOp::parameters).
     #[default]
     Prepared,
-    /// With parameters, too, but parsed anew each time.
+    /// Statements have parameters, too, but are parsed again each time.
     Extended,
-    /// As one text in which the variables have been replaced: [`StatementOp::text`](super::StatementOp::text).
+    /// Statements are one text in which the variables have been replaced: [`StatementOp::text`](super::StatementOp::text).
     Simple,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Automatic {
     pub(super) default_seed: DefaultSeedSlot,
 }
 
-/// Slot of `default_seed`, and whether it takes its draw from the seeds even if nobody reads it.
+/// Slot of `default_seed`, and whether it takes its draw from the seeds even if it is not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum DefaultSeedSlot {
     #[default]
@@ -193,7 +193,7 @@ pub(super) struct After {
     pub(super) asked: RequestedWork,
 }
 
-/// How far the transactions that a program asks for can be held against a server's count of those that were begun.
+/// How far the transactions that a program asks for can be checked against a server's count of those that were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Countable {
     /// To the last one.
@@ -250,7 +250,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// By the first word, in lower case.
+    /// Tells the effect by the first word, in lower case.
     fn of_head(head: &str) -> Effect {
         match head {
             "begin" | "start" => Effect::Opens,
@@ -265,7 +265,7 @@ impl Effect {
 /// One of the statements that `\;` joins into a message, for an engine that takes them one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePart {
-    /// In the engine's words, with placeholders that are numbered from 1 in this statement alone.
+    /// The statement in the engine's words, with placeholders that are numbered from 1 in this statement alone.
     pub sql: String,
     /// For each placeholder, the place of its value in [`StatementOp::parameters`](super::StatementOp::parameters), which are
     /// numbered across the message.
@@ -290,17 +290,16 @@ impl MessagePart {
 /// The statements of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be
 /// read, such as a quote that is not closed, is left to the engine as a whole.
 pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
-    let part = |sql: &str, head: &str| MessagePart {
-        sql: dialect.statement(sql).into_owned(),
-        parameters: Vec::new(),
-        effect: Effect::of_head(head),
-    };
-    let Ok(items) = scan(text, References::Nowhere) else { return vec![part(text, "")] };
+    let Ok(items) = scan(text, References::Nowhere) else { return vec![part_of(text, "", dialect)] };
     let statements = items.iter().filter_map(|item| match item {
-        Item::Sql(sql) => Some(part(&sql.pieces.concat(), sql.heads.first()?)),
+        Item::Sql(sql) => Some(part_of(&sql.pieces.concat(), sql.heads.first()?, dialect)),
         Item::Meta { .. } => None,
     });
     statements.collect()
+}
+
+fn part_of(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
+    MessagePart { sql: dialect.statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
 }
 
 /// Which implicit transactions are sure to be committed separately.
@@ -403,7 +402,7 @@ impl ScriptStatement {
         After { explicit, wrote: wrote && !explicit, asked }
     }
 
-    /// Whether its transactions can be told from its first words.
+    /// Whether its first words say what transactions it has.
     fn countable(&self) -> Countable {
         let text = self.pieces.join(" ").to_ascii_lowercase();
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
@@ -504,22 +503,23 @@ impl Program {
     }
 
     pub fn countable(&self) -> Countable {
-        let worst = |one: Countable, other: Countable| match (one, other) {
-            (Countable::No(reason), _) | (_, Countable::No(reason)) => Countable::No(reason),
-            (Countable::AtLeast(reason), _) | (_, Countable::AtLeast(reason)) => Countable::AtLeast(reason),
-            _ => Countable::Exactly,
-        };
         let pipelined = if self.has_pipeline() {
             Countable::AtLeast("statements of a pipeline share a transaction")
         } else {
             Countable::Exactly
         };
-        let tells = self.native.as_ref().is_some_and(|native| native.tells_its_work());
-        let of_statement = |statement: &ScriptStatement| match statement.countable() {
-            Countable::AtLeast(_) if tells => Countable::Exactly,
-            known => known,
-        };
-        self.statements.iter().map(of_statement).fold(pipelined, worst)
+        let tells = self.native.as_ref().is_some_and(|native| native.reports_server_work());
+        self.statements
+            .iter()
+            .map(|statement| match statement.countable() {
+                Countable::AtLeast(_) if tells => Countable::Exactly,
+                known => known,
+            })
+            .fold(pipelined, |one: Countable, other: Countable| match (one, other) {
+                (Countable::No(reason), _) | (_, Countable::No(reason)) => Countable::No(reason),
+                (Countable::AtLeast(reason), _) | (_, Countable::AtLeast(reason)) => Countable::AtLeast(reason),
+                _ => Countable::Exactly,
+            })
     }
 
     /// Whether statements are sent before the one before them has ended.
@@ -540,19 +540,18 @@ impl Program {
         // an explicit transaction, then inside one.
         let mut to_the_end = vec![[0u64; 2]; self.steps.len() + 1];
         for (at, step) in self.steps.iter().enumerate().rev() {
-            let from = |at: usize| to_the_end[at];
             to_the_end[at] = match &step.command {
                 ScriptCommand::End => [0, 0],
-                ScriptCommand::Jump(target) => from(*target),
+                ScriptCommand::Jump(target) => to_the_end[*target],
                 ScriptCommand::JumpUnless(_, target) => {
-                    let (here, there) = (from(at + 1), from(*target));
+                    let (here, there) = (to_the_end[at + 1], to_the_end[*target]);
                     [here[0].min(there[0]), here[1].min(there[1])]
                 }
                 ScriptCommand::Execute(number) => [false, true].map(|explicit| {
                     let (commits, explicit) = self.statements[*number].commits(explicit, implicit);
-                    commits + from(at + 1)[usize::from(explicit)]
+                    commits + to_the_end[at + 1][usize::from(explicit)]
                 }),
-                _ => from(at + 1),
+                _ => to_the_end[at + 1],
             };
         }
         let chosen = self.scripts.iter().filter(|script| script.weight > 0);

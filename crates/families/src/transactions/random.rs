@@ -176,8 +176,10 @@ pub fn murmur2(value: i64, seed: u64) -> i64 {
 /// `hash_fnv1a(value, seed)` (Fowler, Noll and Vo) of the eight bytes, the low one first.
 pub fn fnv1a(value: i64, seed: u64) -> i64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
-    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    value.to_le_bytes().iter().fold(start, mix) as i64
+    value
+        .to_le_bytes()
+        .iter()
+        .fold(start, |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)) as i64
 }
 
 /// `permute(value, size, seed)`: the value's place in a permutation of `0..size` that the seed chooses.
@@ -192,25 +194,26 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     let size = size as u64;
     let bits = size.ilog2();
     let mask = (1u64 << bits) - 1;
-    let stir = |v: u64, odd: u64, xor: u64| {
-        let v = (v.wrapping_mul(odd) ^ xor) & mask;
-        ((v << 1) & mask) | (v >> (bits - 1))
-    };
     let mut v = (value as u64) % size;
     for _ in 0..6 {
         let (odd, xor) = ((random.next_u64() & mask) | 1, random.next_u64() & mask);
         if v <= mask {
-            v = stir(v, odd, xor);
+            v = stir(v, odd, xor, mask, bits);
         }
         let (odd, xor) = ((random.next_u64() & mask) | 1, random.next_u64() & mask);
         let from_the_top = size - 1 - v;
         if from_the_top <= mask {
-            v = size - 1 - stir(from_the_top, odd, xor);
+            v = size - 1 - stir(from_the_top, odd, xor, mask, bits);
         }
         // Both are below 2^63: the sum fits.
         v = (v + random.up_to(size - 1)) % size;
     }
     v as i64
+}
+
+fn stir(v: u64, odd: u64, xor: u64, mask: u64, bits: u32) -> u64 {
+    let v = (v.wrapping_mul(odd) ^ xor) & mask;
+    ((v << 1) & mask) | (v >> (bits - 1))
 }
 
 #[cfg(test)]

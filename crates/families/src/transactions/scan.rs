@@ -73,23 +73,23 @@ struct Words {
 
 impl Words {
     fn take(&mut self, word: &str) {
-        let is = |known: &str| word.eq_ignore_ascii_case(known);
-        if self.count < 4 && ["create", "function", "procedure", "or", "replace"].iter().any(|known| is(known)) {
+        if self.count < 4
+            && ["create", "function", "procedure", "or", "replace"].iter().any(|known| word.eq_ignore_ascii_case(known))
+        {
             self.letters[self.count] = word.as_bytes()[0].to_ascii_lowercase();
         }
         self.count += 1;
-        let routine = |letter: u8| letter == b'f' || letter == b'p';
         let makes_routine = match self.letters {
-            [b'c', second, ..] if routine(second) => true,
-            [b'c', b'o', b'r', fourth] => routine(fourth),
+            [b'c', b'f' | b'p', ..] => true,
+            [b'c', b'o', b'r', fourth] => matches!(fourth, b'f' | b'p'),
             _ => false,
         };
         if !makes_routine || self.parentheses > 0 {
             return;
         }
-        if is("begin") || (is("case") && self.bodies > 0) {
+        if word.eq_ignore_ascii_case("begin") || (word.eq_ignore_ascii_case("case") && self.bodies > 0) {
             self.bodies += 1;
-        } else if is("end") {
+        } else if word.eq_ignore_ascii_case("end") {
             self.bodies = self.bodies.saturating_sub(1);
         }
     }
@@ -327,17 +327,20 @@ mod tests {
     use super::*;
 
     fn texts(script: &str) -> Vec<String> {
-        let text = |item: &Item| match item {
-            Item::Sql(sql) => {
-                let mut text = sql.pieces[0].clone();
-                for (piece, (name, _)) in sql.pieces[1..].iter().zip(&sql.references) {
-                    text.push_str(&format!("<{name}>{piece}"));
+        scan(script, References::OutsideQuotes)
+            .unwrap()
+            .iter()
+            .map(|item| match item {
+                Item::Sql(sql) => {
+                    let mut text = sql.pieces[0].clone();
+                    for (piece, (name, _)) in sql.pieces[1..].iter().zip(&sql.references) {
+                        text.push_str(&format!("<{name}>{piece}"));
+                    }
+                    text
                 }
-                text
-            }
-            Item::Meta { start, end, .. } => format!("\\{}", &script[*start..*end]),
-        };
-        scan(script, References::OutsideQuotes).unwrap().iter().map(text).collect()
+                Item::Meta { start, end, .. } => format!("\\{}", &script[*start..*end]),
+            })
+            .collect()
     }
 
     #[test]

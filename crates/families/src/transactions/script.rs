@@ -200,11 +200,13 @@ impl<'o> Compiler<'o> {
             return;
         }
         let Program { steps, initial, .. } = &mut self.program;
-        let value = |slot: &VariableSlot| match slot {
-            VariableSlot::Value(value) => Some(*value),
-            VariableSlot::Unset | VariableSlot::Text(_) => None,
-        };
-        let mut constants: Vec<Option<ScriptValue>> = initial.iter().map(value).collect();
+        let mut constants: Vec<Option<ScriptValue>> = initial
+            .iter()
+            .map(|slot| match slot {
+                VariableSlot::Value(value) => Some(*value),
+                VariableSlot::Unset | VariableSlot::Text(_) => None,
+            })
+            .collect();
         for step in steps.iter() {
             if let ScriptCommand::Set(slot, _) | ScriptCommand::Shell { into: Some(slot), .. } = &step.command {
                 constants[*slot] = None;
@@ -238,8 +240,8 @@ impl<'o> Compiler<'o> {
     }
 
     fn expression(&mut self, (at, text): Word<'_>) -> Result<ScriptExpression, Wrong> {
-        let mut slot = |name: &str, inner: usize| Ok(self.slot_to_read(name, at + inner));
-        expression::parse(text, &mut slot).map_err(|(inner, message)| (at + inner, message))
+        expression::parse(text, &mut |name: &str, inner: usize| Ok(self.slot_to_read(name, at + inner)))
+            .map_err(|(inner, message)| (at + inner, message))
     }
 
     fn meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
@@ -343,7 +345,6 @@ impl<'o> Compiler<'o> {
 
     /// `\gset` and `\aset` belong to the statement before them.
     fn keep(&mut self, keep: Keep, at: usize, start: usize) -> Result<(), Wrong> {
-        let wrong = || (at, "`\\gset` and `\\aset` must follow a statement".to_owned());
         if let Keep::Last(prefix) | Keep::Every(prefix) = &keep
             && !prefix.is_empty()
             && !is_name(prefix)
@@ -351,10 +352,12 @@ impl<'o> Compiler<'o> {
             return Err((at, format!("`{prefix}` cannot begin the name of a variable")));
         }
         let steps = self.program.steps.get(start..).unwrap_or_default();
-        let Some(Step { command: ScriptCommand::Execute(number), .. }) = steps.last() else { return Err(wrong()) };
+        let Some(Step { command: ScriptCommand::Execute(number), .. }) = steps.last() else {
+            return Err(no_statement_before(at));
+        };
         let statement = &mut self.program.statements[*number];
         if statement.keep != Keep::Nothing {
-            return Err(wrong());
+            return Err(no_statement_before(at));
         }
         statement.keep = keep;
         self.rows_set_variables = true;
@@ -363,14 +366,20 @@ impl<'o> Compiler<'o> {
 
     /// `:name` is a variable, `::text` is the text `:text`.
     fn shell(&mut self, into: Option<usize>, words: &[&str], at: usize) {
-        let word = |word: &&str| match word.strip_prefix(':') {
-            Some(rest) if rest.starts_with(':') => ShellWord::Text(rest.to_owned()),
-            Some(name) => ShellWord::Slot(self.slot_to_read(name, at)),
-            None => ShellWord::Text((*word).to_owned()),
-        };
-        let words = words.iter().map(word).collect();
+        let words = words
+            .iter()
+            .map(|word| match word.strip_prefix(':') {
+                Some(rest) if rest.starts_with(':') => ShellWord::Text(rest.to_owned()),
+                Some(name) => ShellWord::Slot(self.slot_to_read(name, at)),
+                None => ShellWord::Text((*word).to_owned()),
+            })
+            .collect();
         self.push(ScriptCommand::Shell { into, words }, at);
     }
+}
+
+fn no_statement_before(at: usize) -> Wrong {
+    (at, "`\\gset` and `\\aset` must follow a statement".to_owned())
 }
 
 #[cfg(test)]

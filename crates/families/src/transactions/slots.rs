@@ -33,7 +33,7 @@ impl VariableSlot {
         }
     }
 
-    /// As in pgbench, NULL becomes the empty text.
+    /// Sets the variable; NULL becomes the empty text, as in pgbench.
     pub(super) fn set_datum(&mut self, datum: &Datum) {
         match datum {
             Datum::Null => self.set_text(""),

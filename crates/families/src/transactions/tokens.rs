@@ -127,7 +127,6 @@ fn token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
 }
 
 fn number(rest: &str) -> Result<(usize, ScriptToken), String> {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(rest);
     let mut length = whole;
     if rest[length..].starts_with('.') {
@@ -151,13 +150,16 @@ fn number(rest: &str) -> Result<(usize, ScriptToken), String> {
     text.parse().map(|n| (length, ScriptToken::Int(n))).map_err(|_| format!("`{text}` is out of a bigint's range"))
 }
 
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn words_are_told_apart() {
-        let words = |text: &str| tokens(text).unwrap().into_iter().map(|(_, token)| token).collect::<Vec<_>>();
+    fn words_are_distinguished() {
         assert_eq!(
             words("12 1.5 .5 1e3 1.e-2"),
             [
@@ -186,5 +188,9 @@ mod tests {
         assert!(tokens("9223372036854775809").is_err());
         assert!(tokens("1e400").is_err());
         assert_eq!(tokens("1 + ?").unwrap_err().0, 4);
+    }
+
+    fn words(text: &str) -> Vec<ScriptToken> {
+        tokens(text).unwrap().into_iter().map(|(_, token)| token).collect::<Vec<_>>()
     }
 }

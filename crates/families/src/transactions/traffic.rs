@@ -13,7 +13,6 @@ fn refuse(cause: &str, hint: &str) -> Failure {
 }
 
 pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Failure> {
-    let length = |length: Option<Duration>| length.map(nanoseconds).filter(|ns| *ns > 0);
     let default = NetworkTraffic::default();
     let mut limits_ns = match &keys.limits {
         Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
@@ -22,14 +21,14 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     limits_ns.extend(keys.promise_p99.map(nanoseconds));
     limits_ns.sort_unstable();
     limits_ns.dedup();
-    let acquire_timeout_ns = length(keys.acquire_timeout);
+    let acquire_timeout_ns = length_ns(keys.acquire_timeout);
     let traffic = NetworkTraffic {
         arrivals: if keys.arrivals.as_deref() == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
-        ramp_ns: length(keys.ramp).unwrap_or_default(),
+        ramp_ns: length_ns(keys.ramp).unwrap_or_default(),
         think: keys.think_time.and_then(span),
         pause: keys.pause.and_then(span),
         reconnect_every: keys.reconnect.unwrap_or_default(),
-        latency_limit_ns: length(keys.latency_limit),
+        latency_limit_ns: length_ns(keys.latency_limit),
         limits_ns,
         pool: keys.pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns }),
         length: None,
@@ -56,6 +55,10 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     }
     check_tasks(keys, has_rate, &traffic)?;
     Ok((pace, traffic))
+}
+
+fn length_ns(length: Option<Duration>) -> Option<u64> {
+    length.map(nanoseconds).filter(|ns| *ns > 0)
 }
 
 fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic) -> Result<(), Failure> {
@@ -132,7 +135,6 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let refused = |pairs: &[(&str, Value)]| read(&keys(pairs)).unwrap_err().to_string();
         assert!(refused(&[("pool.acquire_timeout", text("1s"))]).contains("there is no pool"));
         assert!(refused(&[("arrivals", text("poisson"))]).contains("Poisson"));
         assert!(refused(&[("rate", Value::Float(1.0)), ("think_time", text("1s"))]).contains("schedule"));
@@ -145,5 +147,9 @@ mod tests {
         for more in [("clients", Value::Int(2)), ("rate", Value::Float(1.0)), ("think_time", text("1s"))] {
             assert!(refused(&[&tasks[..], &[more]].concat()).contains("due at the start"));
         }
+    }
+
+    fn refused(pairs: &[(&str, Value)]) -> String {
+        read(&keys(pairs)).unwrap_err().to_string()
     }
 }

@@ -73,7 +73,7 @@ pub(super) struct Draw {
 /// How to keep a drawn text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextForm {
-    /// As it is; what is written like a number is one.
+    /// The word stands as it is; what is written like a number is one.
     Bare,
     /// Text, even if it looks like a number.
     Text,
@@ -159,7 +159,7 @@ impl Program {
     }
 }
 
-/// As the server reads it: a doubled quote is one.
+/// The part as the server reads it: a doubled quote is one.
 fn undoubled(part: &LiteralPart, quote: char) -> LiteralPart {
     match part {
         LiteralPart::Text(text) => {

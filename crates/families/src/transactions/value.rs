@@ -78,7 +78,7 @@ impl ScriptValue {
         }
     }
 
-    /// As `\if` and `WHEN` see it: NULL and zero are false.
+    /// The truth that `\if` and `WHEN` see: NULL and zero are false.
     pub(super) fn truth(self) -> bool {
         match self {
             ScriptValue::Null => false,
@@ -100,7 +100,7 @@ impl ScriptValue {
     }
 }
 
-/// As pgbench writes a value into a statement.
+/// Writes a value as pgbench writes it into a statement.
 impl fmt::Display for ScriptValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -173,23 +173,29 @@ fn trim_fraction(text: &str) -> &str {
 
 /// [`None`] if the text is no value.
 pub(super) fn value_of_text(text: &str) -> Option<ScriptValue> {
-    let is_prefix_of = |word: &str| text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text);
-    let is = |word: &str| text.eq_ignore_ascii_case(word);
     if text.is_empty() {
         None
-    } else if is("null") {
+    } else if text.eq_ignore_ascii_case("null") {
         Some(ScriptValue::Null)
     } else if !text.is_ascii() {
         None
-    } else if is_prefix_of("true") || is_prefix_of("yes") || is("on") {
+    } else if is_prefix_of(text, "true") || is_prefix_of(text, "yes") || text.eq_ignore_ascii_case("on") {
         Some(ScriptValue::Bool(true))
-    } else if is_prefix_of("false") || is_prefix_of("no") || is("off") || is("of") {
+    } else if is_prefix_of(text, "false")
+        || is_prefix_of(text, "no")
+        || text.eq_ignore_ascii_case("off")
+        || text.eq_ignore_ascii_case("of")
+    {
         Some(ScriptValue::Bool(false))
     } else if looks_whole(text) {
         text.trim_start_matches(C_SPACE).parse().ok().map(ScriptValue::Int)
     } else {
         double_of_text(text.trim_start_matches(C_SPACE)).map(ScriptValue::Double)
     }
+}
+
+fn is_prefix_of(text: &str, word: &str) -> bool {
+    text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text)
 }
 
 /// What C's `isspace` takes.
@@ -201,7 +207,7 @@ fn looks_whole(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Refuses what is too large or too small to be told from infinity or zero.
+/// Refuses what is too large or too small to differ from infinity or zero.
 pub(super) fn double_of_text(text: &str) -> Option<f64> {
     let x: f64 = text.parse().ok()?;
     let digits = text.split(['e', 'E']).next().unwrap_or_default();
@@ -217,33 +223,37 @@ mod tests {
 
     #[test]
     fn doubles_are_written_as_c_writes_them() {
-        let text = |x: f64| ScriptValue::Double(x).to_string();
-        assert_eq!(text(0.1 + 0.2), "0.3");
-        assert_eq!(text(1e15), "1e+15");
-        assert_eq!(text(999_999_999_999_999.0), "999999999999999");
-        assert_eq!(text(0.0001), "0.0001");
-        assert_eq!(text(0.000_012_5), "1.25e-05");
-        assert_eq!(text(std::f64::consts::PI), "3.14159265358979");
-        assert_eq!(text(-2.5), "-2.5");
-        assert_eq!(text(100.0), "100");
-        assert_eq!(text(-0.0), "-0");
-        assert_eq!(text(f64::NEG_INFINITY), "-Infinity");
-        assert_eq!(text(f64::NAN), "NaN");
-        assert_eq!(text(1e300), "1e+300");
-        assert_eq!(text(-0.000_123_456_789_012_345_67), "-0.000123456789012346");
+        assert_eq!(text_of(0.1 + 0.2), "0.3");
+        assert_eq!(text_of(1e15), "1e+15");
+        assert_eq!(text_of(999_999_999_999_999.0), "999999999999999");
+        assert_eq!(text_of(0.0001), "0.0001");
+        assert_eq!(text_of(0.000_012_5), "1.25e-05");
+        assert_eq!(text_of(std::f64::consts::PI), "3.14159265358979");
+        assert_eq!(text_of(-2.5), "-2.5");
+        assert_eq!(text_of(100.0), "100");
+        assert_eq!(text_of(-0.0), "-0");
+        assert_eq!(text_of(f64::NEG_INFINITY), "-Infinity");
+        assert_eq!(text_of(f64::NAN), "NaN");
+        assert_eq!(text_of(1e300), "1e+300");
+        assert_eq!(text_of(-0.000_123_456_789_012_345_67), "-0.000123456789012346");
+    }
+
+    fn text_of(x: f64) -> String {
+        ScriptValue::Double(x).to_string()
     }
 
     #[test]
     fn parameters_have_the_15_digits_that_pgbench_sends() {
-        let datum = |value: ScriptValue| {
-            let mut datum = Datum::Null;
-            value.write_to(&mut datum);
-            datum
-        };
-        assert_eq!(datum(ScriptValue::Double(0.1 + 0.2)), Datum::Double(0.3));
-        assert_eq!(datum(ScriptValue::Double(3.0)), Datum::Double(3.0));
-        assert_eq!(datum(ScriptValue::Bool(true)), Datum::Text("true".into()));
-        assert_eq!(datum(ScriptValue::Null), Datum::Null);
+        assert_eq!(datum_of(ScriptValue::Double(0.1 + 0.2)), Datum::Double(0.3));
+        assert_eq!(datum_of(ScriptValue::Double(3.0)), Datum::Double(3.0));
+        assert_eq!(datum_of(ScriptValue::Bool(true)), Datum::Text("true".into()));
+        assert_eq!(datum_of(ScriptValue::Null), Datum::Null);
+    }
+
+    fn datum_of(value: ScriptValue) -> Datum {
+        let mut datum = Datum::Null;
+        value.write_to(&mut datum);
+        datum
     }
 
     #[test]
@@ -267,11 +277,14 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_the_nearest_and_in_range() {
-        let int = |x: f64| ScriptValue::Double(x).to_int();
-        assert_eq!((int(2.5), int(3.5), int(-0.5)), (Ok(2), Ok(4), Ok(0)));
-        assert_eq!(int(-9_223_372_036_854_775_808.0), Ok(i64::MIN));
-        assert!(int(9_223_372_036_854_775_808.0).is_err());
-        assert!(int(f64::NAN).is_err());
+        assert_eq!((int_of(2.5), int_of(3.5), int_of(-0.5)), (Ok(2), Ok(4), Ok(0)));
+        assert_eq!(int_of(-9_223_372_036_854_775_808.0), Ok(i64::MIN));
+        assert!(int_of(9_223_372_036_854_775_808.0).is_err());
+        assert!(int_of(f64::NAN).is_err());
         assert!(ScriptValue::Bool(true).to_int().is_err());
+    }
+
+    fn int_of(x: f64) -> Result<i64, Fault> {
+        ScriptValue::Double(x).to_int()
     }
 }

@@ -52,8 +52,8 @@ fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
 /// syncs.
 pub(super) fn uncovered(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Uncovered> {
     let clients = counts.connections.made.saturating_sub(counts.connections.made_again);
-    let is_told = counters.syncs_each_commit && clients > 0 && !matches!(program.countable(), Countable::No(_));
-    if !is_told {
+    let is_countable = counters.syncs_each_commit && clients > 0 && !matches!(program.countable(), Countable::No(_));
+    if !is_countable {
         return None;
     }
     // A pooler's sessions have yet to report.
@@ -107,14 +107,15 @@ mod tests {
     #[test]
     fn sessions_that_end_with_other_settings_are_found() {
         use DurabilityTier::{Delayed, Durable, Unsafe};
-        let found = |promise_before, promise| {
-            let sessions = SessionCounts { promise_before, promise, ..SessionCounts::default() };
-            by_sessions(&LoadCounts { sessions: Some(Ok(sessions)), ..LoadCounts::default() }).map(|mark| mark.kind)
-        };
-        assert_eq!(found(Some(Durable), Some(Durable)), None);
-        assert_eq!(found(Some(Durable), Some(Delayed)), Some(MarkKind::DelayedCommits));
-        assert_eq!(found(Some(Durable), Some(Unsafe)), Some(MarkKind::UnsafeCommits));
-        assert_eq!(found(Some(Delayed), Some(Durable)), Some(MarkKind::DurableCommits));
-        assert_eq!(found(None, Some(Delayed)), None);
+        assert_eq!(mark_of(Some(Durable), Some(Durable)), None);
+        assert_eq!(mark_of(Some(Durable), Some(Delayed)), Some(MarkKind::DelayedCommits));
+        assert_eq!(mark_of(Some(Durable), Some(Unsafe)), Some(MarkKind::UnsafeCommits));
+        assert_eq!(mark_of(Some(Delayed), Some(Durable)), Some(MarkKind::DurableCommits));
+        assert_eq!(mark_of(None, Some(Delayed)), None);
+    }
+
+    fn mark_of(promise_before: Option<DurabilityTier>, promise: Option<DurabilityTier>) -> Option<MarkKind> {
+        let sessions = SessionCounts { promise_before, promise, ..SessionCounts::default() };
+        by_sessions(&LoadCounts { sessions: Some(Ok(sessions)), ..LoadCounts::default() }).map(|mark| mark.kind)
     }
 }

@@ -30,7 +30,7 @@ fn error(text: &str) -> String {
     format!("{error}{}", error.hint.as_ref().map(|hint| format!(" / {hint}")).unwrap_or_default())
 }
 
-/// What a client sends and waits for in so many transactions.
+/// What a client sends and waits for in a number of transactions.
 fn sent(program: &Program, client: u32, count: u64) -> Vec<String> {
     let mut client = program.client(5, client);
     let mut op = StatementOp::default();
@@ -75,8 +75,7 @@ fn the_stock_scripts_hold_750_words_or_all() {
 
 #[test]
 fn rows_are_made_once_for_all_cases() {
-    let task = || SmackScript::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap();
-    let (one, other) = (task(), task());
+    let (one, other) = (select_key(), select_key());
     assert_eq!(one.0.name, other.0.name);
     let (WordSource::AtRandom(a), WordSource::AtRandom(b)) =
         (&one.1.dictionaries[0].words, &other.1.dictionaries[0].words)
@@ -88,6 +87,10 @@ fn rows_are_made_once_for_all_cases() {
     (one.0.tables[0].row)(0, &mut row);
     assert_eq!(row[0], Datum::Text("ilcpsklryvmc1".into()));
     assert_eq!(row.len(), 4);
+}
+
+fn select_key() -> (Dataset, Program) {
+    SmackScript::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap()
 }
 
 #[test]
@@ -103,10 +106,13 @@ fn words_are_put_into_the_text_or_become_parameters() {
     );
     let text = script("SELECT '$w', $w, 'x''$w$w', $w", LIST, "1 q");
     let (_, program) = compile(&text, 1, Protocol::Prepared).unwrap();
-    let word = |word: &str| Datum::Text(word.to_owned().into());
     let parameters = [word("a"), word("it's"), word("x'7a"), word("it's")];
     assert_eq!(sent(&program, 0, 1), [format!("0 {parameters:?}")]);
     assert_eq!(program.statements()[0].pieces, ["SELECT ", ", ", ", ", ", ", ""]);
+}
+
+fn word(word: &str) -> Datum {
+    Datum::Text(word.to_owned().into())
 }
 
 #[test]
@@ -156,7 +162,8 @@ fn main_shows_texts_reports_and_results() {
         "c.print(\"rate \" . c::t::q_per_s . \", slowest connection \" . c::max_connect_time); c.disconnect();",
     );
     let look_up = |client: &str, kind: Option<&str>, field: &str| {
-        kind.map(|kind| format!("{client}/{kind}/{field}")).filter(|_| field == "q_per_s")
+        let kind = kind?;
+        (field == "q_per_s").then(|| format!("{client}/{kind}/{field}"))
     };
     let script = SmackScript::parse("t", &text).unwrap();
     let shown = script.shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
@@ -167,28 +174,28 @@ fn main_shows_texts_reports_and_results() {
 }
 
 #[test]
-fn what_the_original_would_silently_do_otherwise_is_told() {
-    let notes = |query: &str, dictionary: &str| {
-        let (_, program) = compile(&script(query, dictionary, "1 q"), 1, Protocol::Simple).unwrap();
-        (sent(&program, 0, 1).join(""), program.notes.join("; "))
-    };
-    let (text, told) = notes("SELECT $w", LIST);
-    assert!(text == "SELECT a" && told.contains("ends with `$w`"), "{text}: {told}");
-    let (text, told) = notes("SELECT \\\\$w, '$w' ", LIST);
-    assert!(text == "SELECT $w, 'a' " && told.contains("backslash"), "{text}: {told}");
-    let (text, told) = notes("S '$w'", "type \"seq\"; source_type \"list\"; source \"only\";");
-    assert!(text == "S 'only'" && told.contains("loses the last entry"), "{text}: {told}");
-    let (text, told) = notes("S '$w'", "type \"unique\"; source_type \"template\"; source \"u%03d\";");
-    assert!(text == "S 'u000'" && told.contains("no two clients"), "{text}: {told}");
+fn silent_differences_from_the_original_are_noted() {
+    let (text, note) = notes("SELECT $w", LIST);
+    assert!(text == "SELECT a" && note.contains("ends with `$w`"), "{text}: {note}");
+    let (text, note) = notes("SELECT \\\\$w, '$w' ", LIST);
+    assert!(text == "SELECT $w, 'a' " && note.contains("backslash"), "{text}: {note}");
+    let (text, note) = notes("S '$w'", "type \"seq\"; source_type \"list\"; source \"only\";");
+    assert!(text == "S 'only'" && note.contains("loses the last entry"), "{text}: {note}");
+    let (text, note) = notes("S '$w'", "type \"unique\"; source_type \"template\"; source \"u%03d\";");
+    assert!(text == "S 'u000'" && note.contains("no two clients"), "{text}: {note}");
     let unparsed = script("SELECT '$w'", LIST, "1 q").replace("parsed \"y\";", "");
     let (_, program) = compile(&unparsed, 1, Protocol::Simple).unwrap();
     assert!(program.notes.join("").contains("is sent with `$w` in it"), "{:?}", program.notes);
 }
 
+fn notes(query: &str, dictionary: &str) -> (String, String) {
+    let (_, program) = compile(&script(query, dictionary, "1 q"), 1, Protocol::Simple).unwrap();
+    (sent(&program, 0, 1).join(""), program.notes.join("; "))
+}
+
 #[test]
 fn errors_say_where_and_what_to_do() {
     let good = script("Q '$w' ", LIST, "1 q");
-    let wrong = |from: &str, to: &str| error(&good.replace(from, to));
     let cases = [
         (
             "dictionary \"w\"",
@@ -233,7 +240,7 @@ fn errors_say_where_and_what_to_do() {
     let mut missed = Vec::new();
     for (from, to, expected) in cases {
         assert!(good.contains(from), "{from}");
-        let said = wrong(from, to);
+        let said = error(&good.replace(from, to));
         if !said.contains(expected) {
             missed.push(format!("{from} → {to}: {said}"));
         }
@@ -272,7 +279,7 @@ fn tables_are_checked_before_anything_is_sent() {
 }
 
 #[test]
-fn files_beside_the_script_are_read() {
+fn files_next_to_the_script_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.smack");
     let text = "client \"c\" { query_barrel \"1 q\"; }\ntable \"t\" { client \"c\"; create \"create table t (a int, b text)\";\n\

@@ -135,12 +135,19 @@ fn place(position: &Position) -> Result<(f64, f64), String> {
 
 fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
     let Topology { objects, arcs, transform } = parse(text)?;
-    let names = || objects.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let chosen = match (object, objects.len()) {
-        (Some(name), _) => objects.get(name).ok_or_else(|| format!("it has no object `{name}`, but {}", names()))?,
+        (Some(name), _) => objects.get(name).ok_or_else(|| {
+            format!(
+                "it has no object `{name}`, but {}",
+                objects.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+            )
+        })?,
         (None, 1) => objects.values().next().ok_or("it has no object")?,
         (None, _) => {
-            return Err(format!("it has several objects: add one to its name, as in `FILE#OBJECT`: {}", names()));
+            return Err(format!(
+                "it has several objects: add one to its name, as in `FILE#OBJECT`: {}",
+                objects.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+            ));
         }
     };
     let arcs = arcs.iter().map(|arc| unpacked(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
@@ -182,13 +189,13 @@ fn joined(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, Strin
         let place = if *number < 0 { !number } else { *number };
         let arc = usize::try_from(place).ok().and_then(|place| arcs.get(place));
         let arc = arc.ok_or_else(|| format!("it has no arc {number}"))?;
-        let too_many = || format!("its arcs make more than {MOST_CORNERS} corners");
-        left.set(left.get().checked_sub(arc.len()).ok_or_else(too_many)?);
+        left.set(
+            left.get()
+                .checked_sub(arc.len())
+                .ok_or_else(|| format!("its arcs make more than {MOST_CORNERS} corners"))?,
+        );
         line.pop();
-        match *number < 0 {
-            true => line.extend(arc.iter().rev()),
-            false => line.extend(arc),
-        }
+        if *number < 0 { line.extend(arc.iter().rev()) } else { line.extend(arc) }
     }
     Ok(line)
 }
@@ -283,15 +290,16 @@ mod tests {
         );
         assert_eq!((&plain.lines[0][1], plain.points[0]), (&pt(2_000_000, 250_000), pt(1_123_456, 100_000)));
         let shared = read(SAME_SQUARES, Some("land")).unwrap();
-        let sorted = |polygon: &Vec<Vec<Pt>>| {
-            let mut corners = polygon[0][1..].to_vec();
-            corners.sort_unstable();
-            corners
-        };
         for (one, other) in plain.polygons.iter().zip(&shared.polygons) {
             assert_eq!(sorted(one), sorted(other));
         }
         assert_eq!(shared.polygons.len(), 2);
+    }
+
+    fn sorted(polygon: &[Vec<Pt>]) -> Vec<Pt> {
+        let mut corners = polygon[0][1..].to_vec();
+        corners.sort_unstable();
+        corners
     }
 
     #[test]

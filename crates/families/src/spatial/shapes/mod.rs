@@ -22,7 +22,7 @@ use super::dialect;
 use super::exact::{
     Fixed, PlaneSide, Pt, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area,
 };
-use super::land::{Answers, Land, LandTable};
+use super::land::{Answers, LandTable, SpatialData};
 use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
 use super::query::{Expected, Query};
 
@@ -66,13 +66,12 @@ impl Shapes {
     /// `drawn` supplies the points if the file has none.
     pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
         let features = file::read(text, object)?;
-        let points = match features.points.is_empty() {
-            false => features.points.clone(),
-            true => {
-                let over =
-                    |p: Pt| Pt { x: p.x * features.width / drawn.extent(), y: p.y * features.height / drawn.extent() };
-                (1..=drawn.points()).map(|id| over(drawn.point(id))).collect()
-            }
+        let points = if features.points.is_empty() {
+            let over =
+                |p: Pt| Pt { x: p.x * features.width / drawn.extent(), y: p.y * features.height / drawn.extent() };
+            (1..=drawn.points()).map(|id| over(drawn.point(id))).collect()
+        } else {
+            features.points.clone()
         };
         let mut checksum = flate2::Crc::new();
         checksum.update(text.as_bytes());
@@ -90,13 +89,12 @@ impl Shapes {
     }
 
     fn department(&self, cell: &Polygon) -> i64 {
-        let square = |v: i64| v * DEPARTMENTS / self.extent();
         let corner = cell.rings[0][0];
-        square(corner.y) * DEPARTMENTS + square(corner.x) + 1
+        corner.y * DEPARTMENTS / self.extent() * DEPARTMENTS + corner.x * DEPARTMENTS / self.extent() + 1
     }
 }
 
-impl Land for Shapes {
+impl SpatialData for Shapes {
     fn extent(&self) -> i64 {
         self.features.width.max(self.features.height) + 1
     }
@@ -189,9 +187,10 @@ impl Map {
                 }
             }
         }
-        let roads = match features.lines.is_empty() {
-            true => cells.iter().map(|cell| cell.rings[0].clone()).collect(),
-            false => features.lines.iter().filter_map(|line| straightened(line)).collect::<Vec<_>>(),
+        let roads = if features.lines.is_empty() {
+            cells.iter().map(|cell| cell.rings[0].clone()).collect()
+        } else {
+            features.lines.iter().filter_map(|line| straightened(line)).collect::<Vec<_>>()
         };
         left_out.lines = features.lines.len().saturating_sub(roads.len());
         Map { shapes, invalid, cells, contacts, roads, left_out }
@@ -217,21 +216,26 @@ fn straightened(line: &[Pt]) -> Option<Vec<Pt>> {
     let mut line = line.to_vec();
     line.dedup();
     let all: Vec<_> = segments(&line).collect();
-    let lies_on_itself = || {
-        all.iter().enumerate().any(|(place, one)| all[place + 1..].iter().any(|other| share_a_stretch(*one, *other)))
-    };
-    (line.len() >= 2 && (is_simple(&line) || !lies_on_itself())).then_some(line)
+    let mut pairs =
+        all.iter().enumerate().flat_map(|(index, one)| all[index + 1..].iter().map(move |other| (one, other)));
+    (line.len() >= 2 && (is_simple(&line) || !pairs.any(|(one, other)| share_a_stretch(*one, *other)))).then_some(line)
 }
 
 impl Shapes {
     fn answer(&self, query: Query) -> Vec<Expected> {
         let map = self.map();
-        let areas = || map.cells.iter().map(Polygon::twice_area);
         let touching = || map.contacts.iter().map(|(a, b, contact)| (*a as i64 + 1, *b as i64 + 1, contact));
         match query {
             Query::Validity => self.validity(),
             Query::LargestCell => {
-                let (twice, id) = areas().zip(1_i64..).map(|(twice, id)| (twice, -id)).max().unwrap_or_default();
+                let (twice, id) = map
+                    .cells
+                    .iter()
+                    .map(Polygon::twice_area)
+                    .zip(1_i64..)
+                    .map(|(twice, id)| (twice, -id))
+                    .max()
+                    .unwrap_or_default();
                 vec![Expected::exact("cell", i128::from(-id)), half("area", twice)]
             }
             Query::RoadLengths => self.road_lengths(),
@@ -239,10 +243,15 @@ impl Shapes {
             Query::TouchingCells => pairs(touching().map(|(a, b, _)| (a, b))),
             Query::RoadsCrossCells => pairs(self.crossed_cells().into_iter().map(|(road, cell)| (road + 1, cell + 1))),
             Query::ClippedRoads => {
-                let clipped = |(road, cell): (i64, i64)| -> f64 {
-                    segments(&map.roads[road as usize]).map(|s| map.cells[cell as usize].clipped(s)).sum()
-                };
-                vec![Expected::near_real("length", self.crossed_cells().into_iter().map(clipped).sum())]
+                vec![Expected::near_real(
+                    "length",
+                    self.crossed_cells()
+                        .into_iter()
+                        .map(|(road, cell)| -> f64 {
+                            segments(&map.roads[road as usize]).map(|s| map.cells[cell as usize].clipped(s)).sum()
+                        })
+                        .sum(),
+                )]
             }
             Query::Departments => self.departments(),
             // Never asked: `Query::is_known_of_shapes`.
@@ -254,14 +263,19 @@ impl Shapes {
             }
             Query::NearRoads => self.near_roads(),
             Query::Hulls => self.hulls(),
-            Query::Differences => vec![half("area", self.twice_hulls() - areas().sum::<i128>())],
+            Query::Differences => {
+                vec![half("area", self.twice_hulls() - map.cells.iter().map(Polygon::twice_area).sum::<i128>())]
+            }
             Query::Relations => {
                 // FF2F11212: an edge in common, and each has border of its own.
                 let edges = touching()
                     .filter(|(.., contact)| contact.shared > Fixed::default() && contact.free == (true, true));
                 pairs(edges.map(|(a, b, _)| (a, b)))
             }
-            Query::Text => vec![Expected::exact("cells", map.cells.len() as i128), half("area", areas().sum())],
+            Query::Text => vec![
+                Expected::exact("cells", map.cells.len() as i128),
+                half("area", map.cells.iter().map(Polygon::twice_area).sum()),
+            ],
         }
     }
 
@@ -269,7 +283,6 @@ impl Shapes {
         let map = self.map();
         let touching: Vec<i64> =
             map.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id).collect();
-        let sum = |ids: &[i64]| ids.iter().map(|id| i128::from(*id)).sum();
         vec![
             Expected::exact("invalid shapes", map.invalid.len() as i128),
             Expected::exact("sum of their numbers", sum(&map.invalid)),
@@ -285,18 +298,21 @@ impl Shapes {
             *count += 1;
             *sum += length(road);
         }
-        let row = |(class, (count, sum)): (i64, (i128, Fixed))| {
-            [Expected::exact("class", class.into()), Expected::exact("roads", count), Expected::near("length", sum)]
-        };
-        classes.into_iter().flat_map(row).collect()
+        classes
+            .into_iter()
+            .flat_map(|(class, (count, sum))| {
+                [Expected::exact("class", class.into()), Expected::exact("roads", count), Expected::near("length", sum)]
+            })
+            .collect()
     }
 
     fn points_in_cells(&self) -> Vec<Expected> {
         let (mut found, mut used) = (Vec::new(), 0);
         for (cell, id) in self.map().cells.iter().zip(1_i64..) {
             let before = found.len();
-            let inside =
-                |p: &Pt| BoundingBox::of(&[*p]).meets(&cell.bounds) && cell.side_of(doubled(*p)) == PlaneSide::Inside;
+            let inside = |p: &Pt| {
+                BoundingBox::around(&[*p]).meets(&cell.bounds) && cell.side_of(doubled(*p)) == PlaneSide::Inside
+            };
             found.extend(self.points.iter().zip(1_i64..).filter(|(p, _)| inside(p)).map(|(_, point)| (id, point)));
             used += i128::from(found.len() > before);
         }
@@ -310,7 +326,7 @@ impl Shapes {
         let map = self.map();
         let mut found = Vec::new();
         for (road, at) in map.roads.iter().zip(0..) {
-            let bounds = BoundingBox::of(road);
+            let bounds = BoundingBox::around(road);
             for (cell, place) in map.cells.iter().zip(0..).filter(|(cell, _)| cell.bounds.meets(&bounds)) {
                 let starts_in = cell.side_of(doubled(road[0])) != PlaneSide::Outside;
                 if starts_in || segments(road).any(|segment| cell.meets_border(segment)) {
@@ -344,18 +360,19 @@ impl Shapes {
     /// Squared distance from each probe to its nearest neighbour.
     fn nearest(&self) -> Vec<i64> {
         let probes = self.points.iter().enumerate().take(PROBES as usize);
-        let nearest = |(at, here): (usize, &Pt)| {
-            let others = self.points.iter().enumerate().filter(|(other, _)| *other != at);
-            others.map(|(_, there)| distance_squared(*here, *there)).min()
-        };
-        probes.filter_map(nearest).collect()
+        probes
+            .filter_map(|(at, here)| {
+                let others = self.points.iter().enumerate().filter(|(other, _)| *other != at);
+                others.map(|(_, there)| distance_squared(*here, *there)).min()
+            })
+            .collect()
     }
 
     fn near_roads(&self) -> Vec<Expected> {
         let roads = self.map().roads.iter().zip(1_i64..).take(FEW_ROADS as usize);
-        let near = |road: &[Pt], p: Pt| segments(road).any(|segment| is_near(segment, p));
         let found = roads.flat_map(|(road, id)| {
-            let points = self.points.iter().zip(1_i64..).filter(|(p, _)| near(road, **p));
+            let points =
+                self.points.iter().zip(1_i64..).filter(|(p, _)| segments(road).any(|segment| is_near(segment, **p)));
             points.map(|(_, point)| (id, point)).collect::<Vec<_>>()
         });
         pairs(found)
@@ -378,6 +395,10 @@ impl Shapes {
             Expected::near("sum of the centroids' y", y),
         ]
     }
+}
+
+fn sum(ids: &[i64]) -> i128 {
+    ids.iter().map(|id| i128::from(*id)).sum()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) struct BoundingBox {
 }
 
 impl BoundingBox {
-    pub(super) fn of(points: &[Pt]) -> BoundingBox {
+    pub(super) fn around(points: &[Pt]) -> BoundingBox {
         let by = |pick: fn(i64, i64) -> i64| {
             points.iter().copied().reduce(|a, b| pt(pick(a.x, b.x), pick(a.y, b.y))).unwrap_or(pt(0, 0))
         };
@@ -94,8 +94,7 @@ pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
 impl Polygon {
     /// `rings` must be tidy.
     pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, ShapeFlaw> {
-        // A bow-tie may have no area, all signs told, and is not flat.
-        let is_flat = |ring: &Vec<Pt>| ring.len() < 4 || twice_area(&hull(ring)) == 0;
+        // A bow-tie may have no area, all signs counted, and is not flat.
         match rings.first() {
             None => return Err(ShapeFlaw::Flat),
             Some(border) if is_flat(border) => return Err(ShapeFlaw::Flat),
@@ -127,7 +126,7 @@ impl Polygon {
     }
 
     fn unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
-        let bounds = BoundingBox::of(rings.first().map_or(&[], Vec::as_slice));
+        let bounds = BoundingBox::around(rings.first().map_or(&[], Vec::as_slice));
         let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments(ring)).collect();
         let mut polygon = Polygon { bounds, strips: vec![Vec::new(); edges.len() / EDGES_A_STRIP + 1], edges, rings };
         for (number, (a, b)) in (0..).zip(&polygon.edges) {
@@ -146,9 +145,10 @@ impl Polygon {
 
     /// Edges that may meet a segment, some more than once.
     fn near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
-        let strips = match BoundingBox::of(&[a, b]).meets(&self.bounds) {
-            true => self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1,
-            false => 0..0,
+        let strips = if BoundingBox::around(&[a, b]).meets(&self.bounds) {
+            self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1
+        } else {
+            0..0
         };
         self.strips[strips].iter().flatten().map(|number| self.edges[*number as usize])
     }
@@ -232,8 +232,9 @@ impl Polygon {
 
     /// Whether an edge that contains this piece has its direction. Both polygons then lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
-        let holds = |edge: &Segment| is_on(*edge, a) && is_on(*edge, b);
-        self.near((a, b)).filter(holds).any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
+        self.near((a, b))
+            .filter(|edge| is_on(*edge, a) && is_on(*edge, b))
+            .any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 
     /// Length of the segment within the polygon, border included.
@@ -254,22 +255,27 @@ impl Polygon {
         }
         cuts.retain(|cut| (0.0..=1.0).contains(cut));
         cuts.sort_unstable_by(f64::total_cmp);
-        let inside = |t: f64| {
+        let pieces = cuts.windows(2).filter(|cut| {
+            let t = (cut[0] + cut[1]) / 2.0;
             covered.iter().any(|(from, to)| (*from..=*to).contains(&t))
                 || self.holds(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
-        };
-        let pieces = cuts.windows(2).filter(|cut| inside((cut[0] + cut[1]) / 2.0));
+        });
         long * pieces.map(|cut| cut[1] - cut[0]).sum::<f64>()
     }
 
     fn holds(&self, x: f64, y: f64) -> bool {
-        let right = |(a, b): &Segment| {
+        let strip = &self.strips[self.strip(y.floor() as i64)];
+        let to_the_right = strip.iter().filter(|number| {
+            let (a, b) = self.edges[**number as usize];
             let (ay, by) = (a.y as f64, b.y as f64);
             (ay > y) != (by > y) && x < a.x as f64 + (y - ay) / (by - ay) * (b.x - a.x) as f64
-        };
-        let strip = &self.strips[self.strip(y.floor() as i64)];
-        strip.iter().filter(|number| right(&self.edges[**number as usize])).count() % 2 == 1
+        });
+        to_the_right.count() % 2 == 1
     }
+}
+
+fn is_flat(ring: &[Pt]) -> bool {
+    ring.len() < 4 || twice_area(&hull(ring)) == 0
 }
 
 pub(super) fn doubled(p: Pt) -> Pt {
@@ -278,8 +284,11 @@ pub(super) fn doubled(p: Pt) -> Pt {
 
 /// Whether two segments cross in a point that is an end of neither.
 fn crosses(s: Segment, t: Segment) -> bool {
-    let sides = |s: Segment, t: Segment| cross(s.0, s.1, t.0).signum() * cross(s.0, s.1, t.1).signum();
     sides(s, t) < 0 && sides(t, s) < 0
+}
+
+fn sides(s: Segment, t: Segment) -> i64 {
+    cross(s.0, s.1, t.0).signum() * cross(s.0, s.1, t.1).signum()
 }
 
 #[cfg(test)]
@@ -349,20 +358,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_polygon_is_told_from_what_is() {
-        let new = |rings: &[Vec<Pt>]| Polygon::new(rings.to_vec()).map(|_| ());
-        let hole = |x, y, side| [square(0, 0, 30), square(x, y, side)];
-        assert_eq!(new(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(ShapeFlaw::Invalid), "a bow-tie");
-        assert_eq!(new(&hole(40, 0, 5)), Err(ShapeFlaw::Invalid), "a hole outside");
+    fn what_is_no_polygon_is_refused() {
+        assert_eq!(check(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(ShapeFlaw::Invalid), "a bow-tie");
+        assert_eq!(check(&with_hole(40, 0, 5)), Err(ShapeFlaw::Invalid), "a hole outside");
         assert_eq!(
-            new(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]),
+            check(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]),
             Err(ShapeFlaw::Invalid),
             "a hole in a hole"
         );
-        assert_eq!(new(&hole(0, 10, 5)), Err(ShapeFlaw::Touching));
-        assert_eq!(new(&[ring(&[(0, 0), (9, 9)])]), Err(ShapeFlaw::Flat));
-        assert_eq!(new(&[square(0, 0, 30), ring(&[(5, 5), (9, 9)])]), Ok(()), "the hole is none");
-        assert_eq!(new(&hole(10, 10, 5)), Ok(()));
+        assert_eq!(check(&with_hole(0, 10, 5)), Err(ShapeFlaw::Touching));
+        assert_eq!(check(&[ring(&[(0, 0), (9, 9)])]), Err(ShapeFlaw::Flat));
+        assert_eq!(check(&[square(0, 0, 30), ring(&[(5, 5), (9, 9)])]), Ok(()), "the hole is none");
+        assert_eq!(check(&with_hole(10, 10, 5)), Ok(()));
+    }
+
+    fn with_hole(x: i64, y: i64, side: i64) -> [Vec<Pt>; 2] {
+        [square(0, 0, 30), square(x, y, side)]
+    }
+
+    fn check(rings: &[Vec<Pt>]) -> Result<(), ShapeFlaw> {
+        Polygon::new(rings.to_vec()).map(|_| ())
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::*;
 const LANDS: &str = include_str!("../../../tests/shapes/lands.json");
 const ROADS: &str = include_str!("../../../tests/shapes/roads.json");
 const DRAWN: Country = Country { side: 4, seed: 1, spread: PointSpread::Uniform };
-/// The longer side is 64 degrees, so that one is so many units.
+/// The longer side is 64 degrees, so that one is this many units.
 const UNIT: f64 = 1e4;
 
 fn shapes(text: &str) -> Shapes {
@@ -18,12 +18,12 @@ fn shapes(text: &str) -> Shapes {
 fn answer(shapes: &Shapes, query: Query, powers: &[i32]) -> Vec<f64> {
     let expected = shapes.answer(query);
     assert_eq!(expected.len(), powers.len(), "{query:?}");
-    let number = |value| match value {
+    let values = expected.iter().map(|expected| match expected.value {
         ExpectedValue::Exact(value) => value as f64,
         ExpectedValue::Near(value) => value,
         ExpectedValue::Rounded { .. } => panic!("{query:?} is rounded"),
-    };
-    expected.iter().zip(powers).map(|(expected, power)| number(expected.value) / UNIT.powi(*power)).collect()
+    });
+    values.zip(powers).map(|(value, power)| value / UNIT.powi(*power)).collect()
 }
 
 #[test]
@@ -57,7 +57,6 @@ fn the_answers_are_those_that_can_be_seen() {
 #[test]
 fn what_is_left_out_is_counted() {
     let facts = shapes(LANDS).facts();
-    let fact = |name: &str| facts.get(&format!("shapes.lands.{name}")).unwrap().to_owned();
     for (name, expected) in [
         ("cells", "6"),
         ("invalid", "1"),
@@ -68,7 +67,7 @@ fn what_is_left_out_is_counted() {
         ("points", "200"),
         ("units", "10000"),
     ] {
-        assert_eq!(fact(name), expected, "{name}");
+        assert_eq!(facts.get(&format!("shapes.lands.{name}")).unwrap(), expected, "{name}");
     }
     let roads = shapes(ROADS);
     assert_eq!(roads.facts().get("shapes.lands.left_out.lines"), Some("1"), "one lies on itself");
@@ -81,7 +80,7 @@ fn what_is_left_out_is_counted() {
 #[test]
 fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
     let lands = shapes(LANDS);
-    let all = BoundingBox::of(&lands.points);
+    let all = BoundingBox::around(&lands.points);
     assert!(all.low.x >= 0 && all.high.x <= lands.features.width && all.high.y <= lands.features.height);
     assert!(all.high.x > lands.features.width * 9 / 10 && all.high.y > lands.features.height * 9 / 10);
     // A ninth of a tenth of the square is land; those in the enclave count once.

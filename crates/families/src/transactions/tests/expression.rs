@@ -17,15 +17,18 @@ fn compiled(text: &str) -> Result<ScriptExpression, Wrong> {
 }
 
 /// The same whatever is known beforehand.
+fn evaluated(expression: &ScriptExpression) -> Result<ScriptValue, Fault> {
+    expression.value(&Fixed, &mut Generator::new(1), &mut Vec::new())
+}
+
 fn value(text: &str) -> Result<ScriptValue, Fault> {
     let expression = compiled(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    let of = |expression: &ScriptExpression| expression.value(&Fixed, &mut Generator::new(1), &mut Vec::new());
     let folded = |known: &dyn Fn(usize) -> bool| {
         let mut folded = expression.clone();
-        folded.fold(|slot| Fixed.load(slot).ok().filter(|_| known(slot)));
-        of(&folded)
+        folded.fold(|slot| if known(slot) { Fixed.load(slot).ok() } else { None });
+        evaluated(&folded)
     };
-    let value = of(&expression);
+    let value = evaluated(&expression);
     for folded in [folded(&|_| true), folded(&|slot| slot == 0), folded(&|_| false)] {
         assert_eq!(folded, value, "{text}");
     }
@@ -34,14 +37,15 @@ fn value(text: &str) -> Result<ScriptValue, Fault> {
 
 #[test]
 fn what_never_changes_is_computed_once() {
-    let folded = |text: &str| {
-        let mut folded = compiled(text).unwrap();
-        folded.fold(|slot| Fixed.load(slot).ok());
-        folded.code
-    };
     assert_eq!(folded("random(1, 100000 * :scale)"), compiled("random(1, 300000)").unwrap().code);
     assert_eq!(folded("(2 + :scale) * 2"), compiled("10").unwrap().code);
     assert_eq!(folded("1 / 0 + :scale"), compiled("1 / 0 + 3").unwrap().code, "a fault waits for its transaction");
+}
+
+fn folded(text: &str) -> Vec<Instruction> {
+    let mut folded = compiled(text).unwrap();
+    folded.fold(|slot| Fixed.load(slot).ok());
+    folded.code
 }
 
 fn int(text: &str) -> i64 {
@@ -134,14 +138,16 @@ fn faults_are_found() {
 fn a_greater_than_evaluates_its_right_side_first() {
     let mut random = Generator::new(9);
     let (first, second) = (random.uniform(1, 1_000_000), random.uniform(1, 1_000_000));
-    let draw = |text: &str| compiled(text).unwrap().value(&Fixed, &mut Generator::new(9), &mut Vec::new()).unwrap();
     assert_eq!(draw("random(1, 1000000) < random(1, 1000000)"), ScriptValue::Bool(first < second));
     assert_eq!(draw("random(1, 1000000) > random(1, 1000000)"), ScriptValue::Bool(second > first));
 }
 
+fn draw(text: &str) -> ScriptValue {
+    compiled(text).unwrap().value(&Fixed, &mut Generator::new(9), &mut Vec::new()).unwrap()
+}
+
 #[test]
 fn errors_say_where_and_what() {
-    let error = |text: &str| compiled(text).unwrap_err();
     assert_eq!(error("1 +").0, 3);
     assert_eq!(error("random(1 2)").0, 9);
     assert_eq!(error("1 + :aid"), (4, "the variable `:aid` has not been set".to_owned()));
@@ -159,4 +165,8 @@ fn errors_say_where_and_what() {
         assert!(error(&deep.repeat(100_000)).1.contains("nested too deeply"), "{deep}");
     }
     assert_eq!(int(&format!("1{}", " + 1".repeat(50_000))), 50_001);
+}
+
+fn error(text: &str) -> (usize, String) {
+    compiled(text).unwrap_err()
 }

@@ -64,17 +64,18 @@ fn statements_have_their_parameters() {
 
 #[test]
 fn branches_are_taken_by_truth() {
-    let script = |x: &str| {
-        format!(
-            "\\set x {x}\n\\if :x = 1\nSELECT 'one';\n\\if false\nSELECT 'never';\n\\elif true\nSELECT 'inner';\n\\endif\n\
-             \\elif :x = 2\nSELECT 'two';\n\\elif 1 / 0\nSELECT 0;\n\\else\nSELECT 'other';\n\\endif\nSELECT 'end';"
-        )
-    };
-    assert_eq!(ran(&script("1")), ["SELECT 'one'", "SELECT 'inner'", "SELECT 'end'"]);
-    assert_eq!(ran(&script("2")), ["SELECT 'two'", "SELECT 'end'"]);
-    assert_eq!(ran(&script("3")), ["line 11: division by zero"]);
+    assert_eq!(ran(&branches("1")), ["SELECT 'one'", "SELECT 'inner'", "SELECT 'end'"]);
+    assert_eq!(ran(&branches("2")), ["SELECT 'two'", "SELECT 'end'"]);
+    assert_eq!(ran(&branches("3")), ["line 11: division by zero"]);
     assert_eq!(ran("\\if 0.0\nSELECT 1;\n\\else\nSELECT 2;\n\\endif"), ["SELECT 2"]);
     assert_eq!(ran("\\if NULL\nSELECT 1;\n\\endif\n\\if 0.1\nSELECT 3;\\endif"), ["SELECT 3"]);
+}
+
+fn branches(x: &str) -> String {
+    format!(
+        "\\set x {x}\n\\if :x = 1\nSELECT 'one';\n\\if false\nSELECT 'never';\n\\elif true\nSELECT 'inner';\n\\endif\n\
+             \\elif :x = 2\nSELECT 'two';\n\\elif 1 / 0\nSELECT 0;\n\\else\nSELECT 'other';\n\\endif\nSELECT 'end';"
+    )
 }
 
 #[test]
@@ -101,27 +102,24 @@ fn pipelined(script: &str, depth: u32) -> Result<Program, ScriptError> {
 #[test]
 fn a_script_is_repeated_in_one_pipeline() {
     let (sync, end) = (format!("{:?}", SyncPoint::Sync), format!("{:?}", SyncPoint::End));
-    let ran = |script: &str| run(&pipelined(script, 3).unwrap());
-    let read = ran("\\set a random(1, 1000000)\nSELECT :a;");
+    let read = run_in_pipeline("\\set a random(1, 1000000)\nSELECT :a;");
     assert_eq!(read.len(), 4, "{read:?}");
     assert!(read[..3].iter().all(|line| line.starts_with("| SELECT $1 [Int(")), "{read:?}");
     assert!(read[0] != read[1] && read[3] == end);
-    assert_eq!(ran("UPDATE t SET a = 1;")[..3], ["| UPDATE t SET a = 1", &sync, "| UPDATE t SET a = 1"]);
-    let explicit = ran("BEGIN; UPDATE t SET a = 1; COMMIT;");
+    assert_eq!(run_in_pipeline("UPDATE t SET a = 1;")[..3], ["| UPDATE t SET a = 1", &sync, "| UPDATE t SET a = 1"]);
+    let explicit = run_in_pipeline("BEGIN; UPDATE t SET a = 1; COMMIT;");
     assert_eq!((explicit.len(), explicit.contains(&sync)), (10, false));
-    assert!(ran("BEGIN; SELECT 1;").last().unwrap().contains("ends in an open transaction"));
-    let error = |script: &str| pipelined(script, 2).unwrap_err().to_string();
+    assert!(run_in_pipeline("BEGIN; SELECT 1;").last().unwrap().contains("ends in an open transaction"));
     assert_eq!(
-        error("SELECT 1 \\gset"),
+        pipeline_error("SELECT 1 \\gset"),
         "line 1, column 10: rows are not waited for under `pipeline`: `\\gset` and `\\aset` cannot be used"
     );
-    assert!(error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
+    assert!(pipeline_error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
     assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch(), 20);
-    // A pipeline mixes kinds, so none is told apart.
-    let source = |name, text| Source { name, text, weight: 1 };
+    // A pipeline mixes kinds, so they are not distinguished.
     let mix = |depth| {
         let options = ScriptOptions { depth, ..ScriptOptions::default() };
-        compile_mix(&[source("a", "SELECT 1;"), source("b", "SELECT 2;")], &options).unwrap().kinds().len()
+        compile_mix(&[source("a", "SELECT 1;", 1), source("b", "SELECT 2;", 1)], &options).unwrap().kinds().len()
     };
     assert_eq!((mix(1), mix(2)), (2, 0));
     // The second batch runs on where the first one ended.
@@ -137,6 +135,14 @@ fn a_script_is_repeated_in_one_pipeline() {
         assert_eq!(program.next(&mut client, &mut op), Next::End);
     }
     assert_eq!(values.len(), 6);
+}
+
+fn pipeline_error(script: &str) -> String {
+    pipelined(script, 2).unwrap_err().to_string()
+}
+
+fn run_in_pipeline(script: &str) -> Vec<String> {
+    run(&pipelined(script, 3).unwrap())
 }
 
 #[test]
@@ -174,10 +180,13 @@ fn aset_takes_every_result_that_has_a_row() {
     let mut op = StatementOp::default();
     program.begin(&mut client, 0);
     program.next(&mut client, &mut op);
-    let row = |name: &str, rows| KeptRow { rows, columns: vec![name.to_owned()], values: vec![Datum::Int(5)] };
-    program.receive(&mut client, &[row("a", 1), row("b", 0), row("c", 9)]).unwrap();
+    program.receive(&mut client, &[one_column("a", 1), one_column("b", 0), one_column("c", 9)]).unwrap();
     program.next(&mut client, &mut op);
     assert_eq!(op.parameters, [Datum::Int(5), Datum::Null, Datum::Int(5)]);
+}
+
+fn one_column(name: &str, rows: u64) -> KeptRow {
+    KeptRow { rows, columns: vec![name.to_owned()], values: vec![Datum::Int(5)] }
 }
 
 #[test]
@@ -218,7 +227,6 @@ fn a_warm_client_needs_no_more_memory() {
 #[test]
 fn variables_are_the_user_s_or_automatic() {
     let script = "SELECT :scale, :client_id, :random_seed, :default_seed, :mine";
-    let definitions = |list: &[(&str, &str)]| list.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let options = ScriptOptions { scale: 5, definitions: definitions(&[("mine", "0x1")]), ..ScriptOptions::default() };
     let own = run(&compile_with(script, &options).unwrap());
     assert!(own[0].contains("[Int(5), Int(0), Int(1), Int(") && own[0].ends_with("Text(\"0x1\")]"), "{own:?}");
@@ -229,6 +237,10 @@ fn variables_are_the_user_s_or_automatic() {
     assert!(run(&compile_with("SELECT :nobody", &accepting).unwrap())[0].ends_with("[Null]"));
     let expression = compile_with("\\set x :nobody", &accepting).unwrap();
     assert_eq!(run(&expression), ["line 1: the variable `:nobody` has no value"]);
+}
+
+fn definitions(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect()
 }
 
 #[test]
@@ -242,7 +254,6 @@ fn text_takes_the_place_of_variables_where_there_are_no_parameters() {
 
 #[test]
 fn commits_are_counted_as_the_server_does() {
-    let commits = |text| compile(text, &[]).unwrap().commits_per_transaction();
     assert_eq!(commits("SELECT 1; UPDATE t SET a = 1;"), 2);
     assert_eq!(commits("BEGIN; SELECT 1; UPDATE t SET a = 1; COMMIT;"), 1);
     assert_eq!(commits("SELECT 1; BEGIN; SELECT 1; END; SELECT 2;"), 3);
@@ -253,22 +264,31 @@ fn commits_are_counted_as_the_server_does() {
     assert_eq!(commits("\\if 1\nSELECT 1;\n\\endif\n\\sleep 1\n\\set x 1"), 0);
     // In a pipeline what only reads may be committed with what follows.
     assert_eq!(commits("\\startpipeline\nSELECT 1; SELECT 2;\n\\endpipeline"), 0);
-    let piped = |text| pipelined(text, 5).unwrap().commits_per_transaction();
-    assert_eq!(piped("SELECT 1; UPDATE t SET a = 1;"), 1);
-    assert_eq!(piped("BEGIN; UPDATE t SET a = 1; COMMIT; SELECT 1;"), 1);
+    assert_eq!(commits_in_pipeline("SELECT 1; UPDATE t SET a = 1;"), 1);
+    assert_eq!(commits_in_pipeline("BEGIN; UPDATE t SET a = 1; COMMIT; SELECT 1;"), 1);
+}
+
+fn commits_in_pipeline(text: &str) -> u64 {
+    pipelined(text, 5).unwrap().commits_per_transaction()
+}
+
+fn commits(text: &str) -> u64 {
+    compile(text, &[]).unwrap().commits_per_transaction()
 }
 
 #[test]
 fn what_writes_is_known() {
-    let writes = |text| compile(text, &[]).unwrap().writes();
     assert!(!writes("BEGIN; /* x */ SELECT 1 \\; select 2; END;"));
     assert!(writes("SELECT 1 \\; INSERT INTO t VALUES (1)"));
+}
+
+fn writes(text: &str) -> bool {
+    compile(text, &[]).unwrap().writes()
 }
 
 #[test]
 fn scripts_are_chosen_by_weight_and_share_variables() {
     let options = ScriptOptions::default();
-    let source = |name, text, weight| Source { name, text, weight };
     let sources =
         [source("a", "\\set x 1\nSELECT 'a'", 1), source("n", "SELECT 'n'", 0), source("b", "SELECT 'b', :x", 3)];
     let program = compile_mix(&sources, &options).unwrap();
@@ -286,6 +306,10 @@ fn scripts_are_chosen_by_weight_and_share_variables() {
     }
     assert_eq!(counts[1], 0);
     assert!((900..1_100).contains(&counts[0]), "{counts:?}");
+}
+
+fn source<'s>(name: &'s str, text: &'s str, weight: u32) -> Source<'s> {
+    Source { name, text, weight }
 }
 
 #[test]
@@ -372,14 +396,17 @@ proptest! {
 fn a_message_is_split_into_statements_with_their_own_parameters() {
     let script =
         "INSERT INTO t VALUES (:a, ';', :b) \\; /* ; */ SELECT 'it''s;' \\; \\; UPDATE t SET a = :b WHERE c = :a;";
-    let options = |protocol| ScriptOptions { protocol, unset: Unset::Accepted, ..ScriptOptions::default() };
-    let parts = |protocol| {
-        let program = compile_with(script, &options(protocol)).unwrap();
+    let parts: Vec<_> = {
+        let program = compile_with(
+            script,
+            &ScriptOptions { protocol: Protocol::Prepared, unset: Unset::Accepted, ..ScriptOptions::default() },
+        )
+        .unwrap();
         let parts = program.statements()[0].parts(&Dollar);
-        parts.into_iter().map(|part| (part.sql, part.parameters, part.effect)).collect::<Vec<_>>()
+        parts.into_iter().map(|part| (part.sql, part.parameters, part.effect)).collect()
     };
     assert_eq!(
-        parts(Protocol::Prepared),
+        parts,
         [
             ("INSERT INTO t VALUES ($1, ';', $2)".to_owned(), vec![0, 1], Effect::Writes),
             ("/* ; */ SELECT 'it''s;'".to_owned(), vec![], Effect::Reads),
@@ -398,10 +425,12 @@ fn first_words_tell_whether_a_transaction_is_open() {
     let script = "BEGIN; SAVEPOINT s; INSERT INTO t VALUES (1); ROLLBACK TO s; ROLLBACK TRANSACTION TO SAVEPOINT s; COMMIT; \
         SELECT 1; START TRANSACTION; COMMIT AND CHAIN; ROLLBACK AND NO CHAIN; ROLLBACK TO s; BEGIN; ABORT";
     let mut open = false;
-    let follow = |part: super::super::MessagePart| {
-        open = part.leaves_open(open);
-        open
-    };
-    let followed: Vec<bool> = split(script, &Dollar).into_iter().map(follow).collect();
+    let followed: Vec<bool> = split(script, &Dollar)
+        .into_iter()
+        .map(|part| {
+            open = part.leaves_open(open);
+            open
+        })
+        .collect();
     assert_eq!(followed, [&[true; 5][..], &[false; 2], &[true; 2], &[false; 2], &[true, false]].concat());
 }
