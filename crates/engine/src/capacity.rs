@@ -3,7 +3,7 @@
 //! A closed loop shows what the system does at most. Below that, rates are tried that get ever lower until one keeps the
 //! promise; then the bracket between it and the lowest that did not is halved. A stall may break any promise once: the rate
 //! that ended the search is tried again, and the search goes on above it if that was it. The rates lie on a grid that is drawn
-//! anew for each round and is the same for all systems of it, so that systems that are alike are tried at the same rates.
+//! for each round and is the same for all systems of it, so that systems that are alike are tried at the same rates.
 
 use model::{LoadPoint, Promise};
 
@@ -13,21 +13,21 @@ const STEP: f64 = 1.03;
 const ABOVE: f64 = 1.05;
 /// Steps below that of the rates that are tried until one keeps the promise; the last is a twentieth.
 const LADDER: [i32; 5] = [16, 32, 48, 72, 104];
-/// Tops are multiples of so many steps.
+/// Tops are multiples of this many steps.
 const ALIKE: i32 = 4;
 /// Points count for the knee whose 99th percentile is within this factor of the promised time.
 const NEAR: f64 = 3.0;
 
-/// A closed loop that a stall held back shows too little: where its top keeps the promise, so many more steps are tried.
+/// A closed loop that met a stall shows too little: where its top keeps the promise, this many more steps are tried.
 const HIGHER: i32 = 16;
-/// So often.
+/// How often the top of the search is raised at most.
 const RAISES: u32 = 3;
 
 /// Short runs of a search, unless its top is raised: the closed loop, and those at rates.
 pub const RUNS: u32 = 8;
 /// More of them each time that the top is raised.
 const RUNS_HIGHER: u32 = 5;
-/// Of a search whose top is raised each time.
+/// The number of short runs of a search whose top is raised each time.
 pub const MOST_RUNS: u32 = RUNS + RUNS_HIGHER * RAISES;
 
 /// A search under way.
@@ -69,7 +69,10 @@ impl Search {
     /// The next rate to try, in operations a second; `None` once the search is over.
     pub fn next(&self) -> Option<f64> {
         let most = RUNS + RUNS_HIGHER * self.raised;
-        self.place().filter(|_| self.tried.len() as u32 + 1 < most).map(|place| self.rate_of(place))
+        if self.tried.len() as u32 + 1 >= most {
+            return None;
+        }
+        self.place().map(|place| self.rate_of(place))
     }
 
     fn place(&self) -> Option<i32> {
@@ -77,9 +80,10 @@ impl Search {
         match (low, high) {
             (None, _) => {
                 let mut ladder = LADDER.iter().map(|steps| self.top - steps);
-                let is_second = |place: &i32| self.tried.len() == 1 && self.at(*place).count() == 1;
                 // Most systems keep it on the first.
-                ladder.find(|place| is_second(place) || self.at(*place).count() == 0)
+                ladder.find(|place| {
+                    (self.tried.len() == 1 && self.at(*place).count() == 1) || self.at(*place).count() == 0
+                })
             }
             (Some(low), None) if low >= self.top => None,
             (Some(low), None) if self.top - low == 1 => Some(self.top),
@@ -135,7 +139,7 @@ impl Search {
         self.at(self.high()?).last()
     }
 
-    /// `between` in 0..1 is drawn for the run alone: where nothing tells how far up the knee lies between two rates, chance
+    /// `between` in 0..1 is drawn for the run alone: where it is unknown how far up the knee lies between two rates, chance
     /// does, so that the values of runs vary by as much as is not known.
     pub fn found(&self, between: f64) -> Option<Found> {
         match (self.best(), self.worst()) {
@@ -164,8 +168,7 @@ impl Search {
         let points = self.tried.iter().map(|(_, point)| point);
         let near = points.filter_map(|point| Some((point.rate?, promised_us / point.response_p99_us?)));
         let near: Vec<(f64, f64)> = near.filter(|(_, room)| (1.0 / NEAR..NEAR).contains(room)).collect();
-        let weight = |room: f64| 1.0 / (room * room);
-        let sum = |of: &dyn Fn(f64, f64) -> f64| near.iter().map(|(x, y)| weight(*y) * of(*x, *y)).sum::<f64>();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| near.iter().map(|(x, y)| 1.0 / (*y * *y) * of(*x, *y)).sum::<f64>();
         let all = sum(&|_, _| 1.0);
         let (x, y) = (sum(&|x, _| x) / all, sum(&|_, y| y) / all);
         let slope = sum(&|own, room| (own - x) * (room - y)) / sum(&|own, _| (own - x) * (own - x));
@@ -217,7 +220,7 @@ mod tests {
         }
     }
 
-    /// As the documents say: every top keeps the promise.
+    /// The documents promise this number. Every top keeps the promise here.
     #[test]
     fn a_search_has_23_short_runs_at_most() {
         assert_eq!(MOST_RUNS, 23);
@@ -232,12 +235,21 @@ mod tests {
         let (_, other) = search(4_960.0, 0.3, |rate| queue(5_010.0, rate));
         assert_eq!(one, other);
         let (_, faster) = search(9_900.0, 0.3, |rate| queue(10_000.0, rate));
-        let on_grid = |rate: &f64| ((rate / one[0]).ln() / STEP.ln()).fract().abs();
-        assert!(faster.iter().all(|rate| on_grid(rate) < 1e-6 || on_grid(rate) > 1.0 - 1e-6), "{faster:?}");
+        assert!(
+            faster
+                .iter()
+                .all(|rate| steps_beyond_the_grid(rate, one[0]) < 1e-6
+                    || steps_beyond_the_grid(rate, one[0]) > 1.0 - 1e-6),
+            "{faster:?}"
+        );
+    }
+
+    fn steps_beyond_the_grid(rate: &f64, first: f64) -> f64 {
+        ((rate / first).ln() / STEP.ln()).fract().abs()
     }
 
     #[test]
-    fn a_promise_that_no_rate_keeps_and_one_that_every_rate_keeps_are_told() {
+    fn promises_that_no_rate_or_every_rate_keeps_are_reported() {
         let (none, tried) = search(5_000.0, 0.0, |rate| LoadPoint { is_kept: Some(false), ..queue(1.0, rate) });
         let least = tried.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(matches!(none, Found::NoneKeeps(point) if point.rate == Some(least) && least < 300.0));
@@ -270,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A step is what is known where times cannot be told.
+    /// A step is what is known where times are unknown.
     #[test]
     fn without_percentiles_chance_says_where_between_two_rates_it_lies() {
         let mut search = Search::new(PROMISE, 5_000.0, 0.0);

@@ -17,10 +17,10 @@ use load::measure::shape::over;
 use load::observer::{Observer, StepProgress};
 use load::series::share_beyond;
 
-/// Of 99 in 100 nothing can be told from fewer operations.
+/// The fewest operations of which a share of 99 in 100 says something.
 const FEWEST: f64 = 100.0;
 
-/// A short run at a low rate is lengthened up to so many times the schedule's length.
+/// A short run at a low rate is lengthened up to this many times the schedule's length.
 pub const LONGEST: u32 = 10;
 
 /// A short run of the case that it is given, whose keys name its rate, of a length; the number is its own within the search.
@@ -107,6 +107,11 @@ impl Tried {
         Ok(point)
     }
 
+    /// The runs that were made at a rate, each with its rate.
+    fn at_rates(&self) -> impl DoubleEndedIterator<Item = (f64, &RunRecord)> {
+        self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)))
+    }
+
     /// From sending on they kept half of the promised time, so they came late by waiting for a client; and where the system itself
     /// slows down under all clients, more of them would only wait there instead.
     fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
@@ -116,9 +121,8 @@ impl Tried {
         const SLOWED: f64 = 1.1;
         let broke = search.worst().filter(|point| point.late_share > Promise::LATE)?;
         let (closed, under_all) = self.records.first()?;
-        let at_rates = || self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)));
-        let (_, under_least) = at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
-        let at_break = at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
+        let (_, under_least) = self.at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
+        let at_break = self.at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
         let limit = self.promise.response_p99.mul_f64(SHARE_OF_PROMISE);
         let is_alone_kept = share_beyond(&at_break.series, SeriesKind::Service, limit)? <= Promise::LATE;
         let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
@@ -127,16 +131,16 @@ impl Tried {
         let place = if key == "depth" { "a place among those under way" } else { "a free client" };
         let is_disturbed = at_break.marks.iter().any(|mark| mark.kind.is_disturbance());
         let unless = if is_disturbed { " (unless what else went on at the machine held them up)" } else { "" };
-        let detail = || {
-            format!(
+        (is_alone_kept && is_busy && !is_slowed).then(|| {
+            let detail = format!(
                 "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {} of being sent: they \
                  were late by waiting for {place}{unless}, and the system was no slower when all were busy. More `{key}` \
                  may carry more",
                 broke.rate.unwrap_or_default().round(),
                 model::duration::format(limit)
-            )
-        };
-        (is_alone_kept && is_busy && !is_slowed).then(|| Mark::new(MarkKind::TooFewClients, detail()))
+            );
+            Mark::new(MarkKind::TooFewClients, detail)
+        })
     }
 
     fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
@@ -148,7 +152,7 @@ impl Tried {
                 "at a rate that the system may keep a short run has fewer than {FEWEST} operations: make them longer"
             )),
         };
-        let mut marks = told_once(&self.records);
+        let mut marks = each_once(&self.records);
         marks.extend(reading.value().and_then(|rate| too_few(rate, length, unit)));
         let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
         marks.extend(client_saturated(search, unit).or_else(|| self.too_few_clients(search, unit)));
@@ -156,12 +160,11 @@ impl Tried {
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
         let best = search.best().or(search.worst()).cloned();
-        let is_best = |(point, _): &(LoadPoint, RunRecord)| Some(point) == best.as_ref();
         let mut series = Vec::new();
         // What else is known is known of the highest rate that kept the promise, or of the lowest where none did.
-        if let Some((_, of_best)) = self.records.into_iter().find(is_best) {
+        if let Some((_, of_best)) = self.records.into_iter().find(|(point, _)| Some(point) == best.as_ref()) {
             measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
-            marks.extend(of_best.marks.into_iter().filter(|mark| !is_told_apart(mark)));
+            marks.extend(of_best.marks.into_iter().filter(|mark| !is_distinguishable(mark)));
             series = of_best.series;
         }
         RunRecord {
@@ -195,27 +198,31 @@ fn as_diagnostic(measurement: Measurement) -> Measurement {
 }
 
 fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoint {
-    let value = |id: &str| {
-        record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
-    };
     // What is not known to have succeeded keeps no promise.
-    let failed_share = value(FAILED_SHARE).unwrap_or(100.0) / 100.0;
+    let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
     let late_share = late_share(promise, record, failed_share);
-    let has = |kind: MarkKind| record.marks.iter().any(|mark| mark.kind == kind);
     let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;
     LoadPoint {
         rate,
-        throughput: value("throughput").or_else(|| value("iops")).unwrap_or_default(),
-        response_p50_us: value("response_p50"),
-        response_p99_us: value("response_p99"),
+        throughput: value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default(),
+        response_p50_us: value_of(record, "response_p50"),
+        response_p99_us: value_of(record, "response_p99"),
         late_share,
         failed_share,
-        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet)),
-        is_client_saturated: has(MarkKind::ClientSaturated) && is_client_full(promise, record),
+        is_kept: rate.map(|_| is_in_time && !has_mark(record, MarkKind::RateNotMet)),
+        is_client_saturated: has_mark(record, MarkKind::ClientSaturated) && is_client_full(promise, record),
     }
 }
 
-/// Beside the promised time a client that is a little late is none that limits the load.
+fn has_mark(record: &RunRecord, kind: MarkKind) -> bool {
+    record.marks.iter().any(|mark| mark.kind == kind)
+}
+
+fn value_of(record: &RunRecord, id: &str) -> Option<f64> {
+    record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
+}
+
+/// A client that is late by a small part of the promised time does not limit the load.
 fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
     const SHARE_OF_PROMISE: f64 = 0.1;
     let promised_us = promise.response_p99.as_secs_f64() * 1e6;
@@ -228,38 +235,39 @@ fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
 
 /// From sending to the answer: of a disk it is its latency.
 fn service_us(record: &RunRecord, quantile: &str) -> Option<f64> {
-    let is_it = |id: &str| ["service", "latency"].iter().any(|kind| id == format!("{kind}_{quantile}"));
-    record.measurements.iter().find(|found| is_it(&found.metric.id))?.reading.value()
+    record
+        .measurements
+        .iter()
+        .find(|found| ["service", "latency"].iter().any(|kind| found.metric.id == format!("{kind}_{quantile}")))?
+        .reading
+        .value()
 }
 
 /// What came later than promised, or waited longer when the run ended, of all that was not broken off.
 fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
-    let value = |id: &str| {
-        record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
-    };
     let limit_ns = u64::try_from(promise.response_p99.as_nanos()).unwrap_or(u64::MAX);
-    let rate = value("throughput").or_else(|| value("iops")).unwrap_or_default();
+    let rate = value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default();
     let ended = rate * record.elapsed_s / (1.0 - failed_share).max(f64::EPSILON);
     // Failures are beyond every limit.
-    let late = value(&over(limit_ns)).unwrap_or(ended) - failed_share * ended;
+    let late = value_of(record, &over(limit_ns)).unwrap_or(ended) - failed_share * ended;
     if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// Rates above the capacity are not met, and what limits them is told apart; a short run's rate is the search's own.
-fn is_told_apart(mark: &Mark) -> bool {
+/// Rates above the capacity are not met, and a mark says what limits them; a short run's rate is the search's own.
+fn is_distinguishable(mark: &Mark) -> bool {
     let is_of_rate = matches!(mark.kind, MarkKind::NotSteady | MarkKind::WarmUpTooShort);
     mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
 }
 
-/// What went on beside the short runs, and what voids them, each kind once.
-fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
+/// Marks of other work during the short runs, and of what voids them, each kind once.
+fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
-    // What a backlog of the warm-up delays is late, which the promise itself tells.
+    // What a backlog of the warm-up delays is late, which the promise itself shows.
     let is_sought =
         |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::Backlog | MarkKind::ClientSaturated);
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
-        let is_told = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
-        if is_told && found.iter().all(|known| known.kind != mark.kind) {
+        let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
+        if is_wanted && found.iter().all(|known| known.kind != mark.kind) {
             found.push(mark.clone());
         }
     }
@@ -269,17 +277,17 @@ fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
 fn too_few(rate: f64, length: Duration, unit: &str) -> Option<Mark> {
     let length = length_at(rate, length);
     let operations = rate * length.as_secs_f64();
-    let detail = || {
+    (operations < Promise::ENOUGH).then(|| {
         let length = model::duration::format(length);
-        format!(
+        let detail = format!(
             "at {} {unit} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may \
              read some percent too much, more for one system than for another",
             rate.round(),
             operations.round(),
             Promise::ENOUGH
-        )
-    };
-    (operations < Promise::ENOUGH).then(|| Mark::new(MarkKind::TooFewOperations, detail()))
+        );
+        Mark::new(MarkKind::TooFewOperations, detail)
+    })
 }
 
 /// The limit that was found is the load generator's own.
@@ -320,22 +328,25 @@ fn at_once(unit: &str) -> &'static str {
 /// # Errors
 /// It cannot be run so; a promise with a rate, or by a count of transactions.
 pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
-    let refuse = |cause: &str, hint: &str| Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint));
     let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
     match (Promise::from_point(&case.point), schedule.length) {
         (Some(_), _) if has_rate => {
-            refuse("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
+            refusal("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
         }
-        (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refuse(
+        (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refusal(
             "a response that takes as long as the whole short run would keep it",
             "promise less time, or write a longer `duration` under `[schedule]`",
         ),
-        (Some(_), Length::Transactions(_)) => refuse(
+        (Some(_), Length::Transactions(_)) => refusal(
             "short runs at a rate last a time, and the schedule counts transactions",
             "write `duration` under `[schedule]`",
         ),
         _ => task.check(schedule),
     }
+}
+
+fn refusal(cause: &str, hint: &str) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint))
 }
 
 /// Loads that a run of the case consists of; a search whose top is raised has more.
@@ -357,7 +368,7 @@ mod tests {
         Case { point, benchmark: "b".to_owned(), workload: "transactions".to_owned(), system: "a".to_owned() }
     }
 
-    /// What limits a load that comes too late, and how late the client is beside that.
+    /// What limits a load that comes too late, and how late the client itself is.
     #[derive(Clone, Copy)]
     struct Limit {
         by_client: bool,
@@ -370,39 +381,44 @@ mod tests {
         let throughput = rate.unwrap_or(SERVED_PER_S).min(SERVED_PER_S);
         let room = SERVED_PER_S - throughput;
         let late = throughput * 10.0 * if is_met && rate.is_some() { (-room * 0.02).exp() } else { 1.0 };
-        let value = |id: &str, unit: &str, value: f64| {
-            Measurement::new(id, unit, Direction::Lower, Role::Primary, Reading::Value(value))
-        };
         let mut marks = Vec::new();
-        let mut mark = |kind| marks.push(Mark::new(kind, "as made up".to_owned()));
         if !is_met {
-            mark(MarkKind::RateNotMet);
+            marks.push(Mark::new(MarkKind::RateNotMet, "as made up".to_owned()));
         }
         if limit.by_client && rate.is_some() && room < 100.0_f64.ln() / 0.02 {
-            mark(MarkKind::ClientSaturated);
+            marks.push(Mark::new(MarkKind::ClientSaturated, "as made up".to_owned()));
         }
         RunRecord {
             state: RunState::Measured,
             elapsed_s: 10.0,
             marks,
             measurements: vec![
-                value(rate_metric, "1/s", throughput),
-                value("response_p99", "us", if is_met { 100.0_f64.ln() / room.max(1.0) * 1e6 } else { 1e9 }),
-                value(FAILED_SHARE, "%", 0.0),
-                value(&over(20_000_000), "", late),
-                value("loop_lag_p99", "us", limit.lag_us),
+                measured(rate_metric, "1/s", throughput),
+                measured("response_p99", "us", if is_met { 100.0_f64.ln() / room.max(1.0) * 1e6 } else { 1e9 }),
+                measured(FAILED_SHARE, "%", 0.0),
+                measured(&over(20_000_000), "", late),
+                measured("loop_lag_p99", "us", limit.lag_us),
             ],
             ..RunRecord::without_result(RunState::Measured, "")
         }
     }
 
+    fn measured(id: &str, unit: &str, value: f64) -> Measurement {
+        Measurement::new(id, unit, Direction::Lower, Role::Primary, Reading::Value(value))
+    }
+
     fn sought(
         run: &mut dyn FnMut(Option<f64>, u32) -> Result<RunRecord, Failure>,
     ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
-        let mut short = |case: &Case, number: u32, _: Duration, _: &mut dyn Observer| {
-            run(case.point.get("rate").and_then(Value::as_float), number)
-        };
-        seek((&case(), PROMISE, Duration::from_secs(10)), (0.3, 0.5), "tx/s", &mut short, &mut Silent)
+        seek(
+            (&case(), PROMISE, Duration::from_secs(10)),
+            (0.3, 0.5),
+            "tx/s",
+            &mut |case: &Case, number: u32, _: Duration, _: &mut dyn Observer| {
+                run(case.point.get("rate").and_then(Value::as_float), number)
+            },
+            &mut Silent,
+        )
     }
 
     fn capacity(record: &RunRecord) -> &Reading {
@@ -410,42 +426,54 @@ mod tests {
     }
 
     #[test]
-    fn a_saturated_client_is_told_from_a_saturated_server() {
-        let found = |limit| sought(&mut |rate, _| Ok(short_run(rate, "throughput", limit))).unwrap();
-        let marks = |record: &RunRecord| record.marks.iter().map(|mark| mark.kind).collect::<Vec<_>>();
+    fn saturated_clients_differ_from_saturated_servers() {
         let knee = SERVED_PER_S - 100.0_f64.ln() / 0.02;
-        let server = found(Limit { by_client: false, lag_us: 50.0 });
+        let server = found_under(Limit { by_client: false, lag_us: 50.0 });
         assert!((capacity(&server).value().unwrap() / knee - 1.0).abs() < 0.03, "{server:?}");
-        assert_eq!(marks(&server), [], "rates above the capacity are the search's own");
+        assert_eq!(kinds(&server), [], "rates above the capacity are the search's own");
         assert!(server.points.iter().all(|point| !point.is_client_saturated));
-        let client = found(Limit { by_client: true, lag_us: 9_000.0 });
-        assert_eq!(marks(&client), [MarkKind::ClientSaturated]);
+        let client = found_under(Limit { by_client: true, lag_us: 9_000.0 });
+        assert_eq!(kinds(&client), [MarkKind::ClientSaturated]);
         let detail = &client.marks[0].detail;
         assert!(detail.contains("where the promise was not kept, the client was at its own limit"), "{detail}");
-        let told = client.points.iter().filter(|point| point.is_client_saturated);
-        assert!(told.clone().count() > 0 && told.clone().all(|point| point.is_kept == Some(false)), "{client:?}");
+        let saturated = client.points.iter().filter(|point| point.is_client_saturated);
+        assert!(
+            saturated.clone().count() > 0 && saturated.clone().all(|point| point.is_kept == Some(false)),
+            "{client:?}"
+        );
         // A tenth of the promised time.
-        let late = found(Limit { by_client: true, lag_us: 1_900.0 });
-        assert_eq!(marks(&late), [], "beside the promised time it is nothing");
+        let late = found_under(Limit { by_client: true, lag_us: 1_900.0 });
+        assert_eq!(kinds(&late), [], "it is little of the promised time");
+    }
+
+    fn kinds(record: &RunRecord) -> Vec<MarkKind> {
+        record.marks.iter().map(|mark| mark.kind).collect::<Vec<_>>()
+    }
+
+    fn found_under(limit: Limit) -> RunRecord {
+        sought(&mut |rate, _| Ok(short_run(rate, "throughput", limit))).unwrap()
     }
 
     #[test]
     fn a_promise_of_a_disk_is_held_against_its_ios() {
         let server = Limit { by_client: false, lag_us: 0.0 };
-        let of = |metric: &'static str| sought(&mut move |rate, _| Ok(short_run(rate, metric, server))).unwrap();
-        let (disk, other) = (of("iops"), of("throughput"));
+        let (disk, other) = (sought_by("iops", server), sought_by("throughput", server));
         assert_eq!((capacity(&disk), &disk.points), (capacity(&other), &other.points));
         assert!(disk.points.iter().all(|point| point.throughput > 0.0), "{disk:?}");
     }
 
+    fn sought_by(metric: &'static str, server: Limit) -> RunRecord {
+        sought(&mut move |rate, _| Ok(short_run(rate, metric, server))).unwrap()
+    }
+
     #[test]
     fn every_rate_that_keeps_the_promise_is_said_to() {
-        let mut fast = |rate: Option<f64>, _| {
+        let record = sought(&mut |rate: Option<f64>, _| {
             let mut record = short_run(rate.map(|_| 100.0), "throughput", Limit { by_client: false, lag_us: 0.0 });
             record.measurements[0].reading = Reading::Value(rate.unwrap_or(500.0));
             Ok(record)
-        };
-        let record = sought(&mut fast).unwrap();
+        })
+        .unwrap();
         let Reading::Unavailable(why) = capacity(&record) else { panic!("{record:?}") };
         let said = why.to_string();
         assert!(said.contains("every rate keeps the promise up to") && said.contains("more `clients`"), "{said}");

@@ -36,7 +36,7 @@ use load::observer::{ExperimentProgress, Observer};
 use load::rng::Rng;
 
 /// For a silent server at the end.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const LAST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Polling interval for its return.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// Attempts at a run whose server came back, or in which nothing ended.
@@ -70,16 +70,16 @@ pub struct Conductor<'a> {
     silent: BTreeSet<String>,
     /// Systems that could not begin the round.
     unready: BTreeSet<String>,
-    /// Cases whose tables were held against everything, in this sitting.
+    /// Cases whose tables were checked against everything, in this process.
     inspected: BTreeSet<u32>,
     /// What each system was before its first run: a run after which it is something else is marked.
     identities: BTreeMap<String, Facts>,
     /// Systems of which the user knows that they changed.
     changed: BTreeSet<String>,
     tasks: Vec<Task>,
-    /// Of the scripts and what they name.
+    /// The hashes of the scripts and of what they name.
     texts: Facts,
-    /// With these as they were read first.
+    /// The permits, with the texts as they were read first.
     grants: Grants,
     cases: Vec<Case>,
     done: usize,
@@ -123,15 +123,12 @@ impl<'a> Conductor<'a> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
             // What has ended, and be it by a failure, is not run again because more follows.
-            let pending = match self.options.extends {
-                true => {
-                    self.store.extend(&self.plan.schedule)?;
-                    self.store.unstarted()?
-                }
-                false => {
-                    self.plan_rest(observer)?;
-                    self.store.pending()?
-                }
+            let pending = if self.options.extends {
+                self.store.extend(&self.plan.schedule)?;
+                self.store.unstarted()?
+            } else {
+                self.plan_rest(observer)?;
+                self.store.pending()?
             };
             self.run_pending(pending.into(), observer)
         });
@@ -146,7 +143,7 @@ impl<'a> Conductor<'a> {
         for (name, site) in &self.sites {
             let dropped = if self.silent.contains(name) {
                 let site = Arc::clone(site);
-                within(LAST_PATIENCE, move || site.drop_all()).unwrap_or_else(|| {
+                within(LAST_TIMEOUT, move || site.drop_all()).unwrap_or_else(|| {
                     let cause = "it does not answer";
                     Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
                 })
@@ -161,7 +158,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn compile(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
-        let mut told = BTreeSet::new();
+        let mut noted = BTreeSet::new();
         let grants = Grants { texts: Texts::noting(), ..self.options.grants.clone() };
         for case in &self.cases {
             let workload = self.registry.workload(&case.workload);
@@ -178,10 +175,10 @@ impl<'a> Conductor<'a> {
             let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
             if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
-                for note in program.notes.iter().filter(|note| !told.contains(*note)) {
+                for note in program.notes.iter().filter(|note| !noted.contains(*note)) {
                     observer.warning(note);
                 }
-                told.extend(program.notes.iter().cloned());
+                noted.extend(program.notes.iter().cloned());
             }
             self.tasks.push(task);
         }
@@ -232,8 +229,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
-        let of_system = |(case, _): &(&Case, &Task)| self.name_of(&case.system) == system;
-        let mut cases = self.cases.iter().zip(&self.tasks).filter(of_system);
+        let mut cases = self.cases.iter().zip(&self.tasks).filter(|(case, _)| self.name_of(&case.system) == system);
         let Some((case, task)) = cases.find(|(_, task)| task.load_kind() != site.carries()) else { return Ok(()) };
         let tried = format!("run the benchmark `{}`", case.benchmark);
         let (cause, hint) = match task.load_kind() {
@@ -250,11 +246,15 @@ impl<'a> Conductor<'a> {
 
     /// Checks the limit on open files before connecting.
     fn refuse_too_many_files(&self, site: &dyn Site) -> Result<(), Failure> {
-        let connections = |task: &Task| match &task.action {
-            Action::Stream(stream) => stream.shape.connections(),
-            Action::Step(procedure) => procedure.connections(),
-        };
-        let most = self.tasks.iter().map(connections).max().unwrap_or_default();
+        let most = self
+            .tasks
+            .iter()
+            .map(|task| match &task.action {
+                Action::Stream(stream) => stream.shape.connections(),
+                Action::Step(procedure) => procedure.connections(),
+            })
+            .max()
+            .unwrap_or_default();
         // Without a limit there is nothing to refuse.
         let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
         files_allow(most, site.files_per_client(), soft)
@@ -275,7 +275,7 @@ impl<'a> Conductor<'a> {
         let named: Vec<(&str, &std::path::Path)> =
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
-        self.tell_what_is_bad(&taken, observer);
+        self.warn_about_machine(&taken, observer);
         let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
         taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
         if !self.texts.entries.is_empty() {
@@ -301,12 +301,13 @@ impl<'a> Conductor<'a> {
         self.identify(&known)
     }
 
-    /// Of this machine, before anything runs: once, in few words. What happens later is kept with each run.
-    fn tell_what_is_bad(&self, taken: &[(String, Facts)], observer: &mut dyn Observer) {
-        let Some((_, facts)) = taken.first().filter(|_| self.sites.values().any(|site| site.uses_this_machine()))
-        else {
+    /// Warns of what is bad about this machine, before anything runs: once, in few words. What happens later is kept with
+    /// each run.
+    fn warn_about_machine(&self, taken: &[(String, Facts)], observer: &mut dyn Observer) {
+        if !self.sites.values().any(|site| site.uses_this_machine()) {
             return;
-        };
+        }
+        let Some((_, facts)) = taken.first() else { return };
         for check in host::doctor::bad_at_once(facts) {
             let fix = check.fix.map(|fix| format!("; {fix}")).unwrap_or_default();
             observer.warning(&format!("before the first run, {}: {}{fix}", check.name, check.found));
@@ -360,7 +361,8 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Of its case: an experiment that ends when it is sure may end after any round that it judges.
+    /// Tells whether a run may be the last one of its case: an experiment that ends when it is sure may end after any round
+    /// that it judges.
     fn may_be_last(&self, run: PlannedRun) -> bool {
         let schedule = &self.plan.schedule;
         let until_sure = schedule.until_sure.filter(|until| until.stop != Stop::Never || until.max_time.is_some());
@@ -372,10 +374,12 @@ impl<'a> Conductor<'a> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, co_located) = (&self.plan.schedule, &self.options.interrupt, &self.co_located);
-        let inspection = match self.inspected.contains(&run.case) {
-            false => Inspection::Whole,
-            true if self.may_be_last(run) => Inspection::Afterwards,
-            true => Inspection::Quick,
+        let inspection = if !self.inspected.contains(&run.case) {
+            Inspection::Whole
+        } else if self.may_be_last(run) {
+            Inspection::Afterwards
+        } else {
+            Inspection::Quick
         };
         SiteJob { case, task, schedule, seed, interrupt, co_located, inspection }
     }
@@ -385,7 +389,7 @@ impl<'a> Conductor<'a> {
         mut pending: VecDeque<PlannedRun>,
         observer: &mut dyn Observer,
     ) -> Result<ExperimentEnd, ExperimentError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut done = self.store.planned_count()? - pending.len();
         let mut failed = 0;
         let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
@@ -393,7 +397,8 @@ impl<'a> Conductor<'a> {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ExperimentEnd::Interrupted);
             }
-            if looked.replace(run.round) != Some(run.round) && self.leave_out(run.round, begun.elapsed(), observer)? > 0
+            if looked.replace(run.round) != Some(run.round)
+                && self.leave_out(run.round, started.elapsed(), observer)? > 0
             {
                 // Of what was still to be done: a run that failed in this sitting is not run again by it.
                 let still: BTreeSet<u32> = self.store.pending()?.iter().map(|run| run.position).collect();
@@ -476,7 +481,9 @@ impl<'a> Conductor<'a> {
 
     fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
         let name = self.name_of(system).to_owned();
-        if let Some(site) = self.sites.get(&name).filter(|_| self.unready.contains(&name)) {
+        if self.unready.contains(&name)
+            && let Some(site) = self.sites.get(&name)
+        {
             site.begin_round()?;
             self.unready.remove(&name);
         }
@@ -517,8 +524,8 @@ impl<'a> Conductor<'a> {
                 observer.warning(&format!("{why}; the run is repeated"));
                 continue;
             }
-            let patience = model::duration::rounded(self.options.patience);
-            observer.warning(&format!("{why}; waiting up to {patience} for system `{system}`"));
+            let timeout = model::duration::rounded(self.options.patience);
+            observer.warning(&format!("{why}; waiting up to {timeout} for system `{system}`"));
             if !self.wait_for(&system)? {
                 return Ok(ended);
             }
@@ -549,10 +556,10 @@ impl<'a> Conductor<'a> {
     /// `false` if it does not come back, or the user interrupts.
     fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
-        let patience = self.options.patience;
-        while started.elapsed() < patience && !self.options.interrupt.load(Ordering::Relaxed) {
+        let timeout = self.options.patience;
+        while started.elapsed() < timeout && !self.options.interrupt.load(Ordering::Relaxed) {
             let site = Arc::clone(self.site(system)?);
-            match within(patience.saturating_sub(started.elapsed()), move || site.revive()) {
+            match within(timeout.saturating_sub(started.elapsed()), move || site.revive()) {
                 Some(Ok(())) => {
                     let name = self.name_of(system).to_owned();
                     self.silent.remove(&name);
@@ -636,15 +643,14 @@ impl<'a> Conductor<'a> {
         case: &Case,
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
-        let alone = |failure| (failure, Vec::new());
         let site = self
             .site(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
-        let site = &**site.map_err(alone)?;
+        let site = &**site.map_err(without_points)?;
         let Some(promise) = Promise::from_point(&case.point) else {
-            return run_once(self.places(), site, &self.job(run, case), observer).map_err(alone);
+            return run_once(self.places(), site, &self.job(run, case), observer).map_err(without_points);
         };
-        let workload = self.registry.workload(&case.workload).map_err(alone)?;
+        let workload = self.registry.workload(&case.workload).map_err(without_points)?;
         let seed = self.plan.schedule.seed;
         let phase = Rng::of_transaction(seed, run.round, PHASE).unit();
         let between = Rng::of_transaction(seed, run.position, BETWEEN).unit();
@@ -666,6 +672,10 @@ impl<'a> Conductor<'a> {
         record.measurements.extend(price.and_then(|price| for_money(&record, price)));
         Ok(record)
     }
+}
+
+fn without_points(failure: Failure) -> (Failure, Vec<LoadPoint>) {
+    (failure, Vec::new())
 }
 
 fn with_hint(failure: &Failure) -> String {

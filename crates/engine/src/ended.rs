@@ -6,9 +6,9 @@ use load::error::{Failure, FailureKind};
 pub enum ExperimentEnd {
     /// Every run was run.
     Complete { failed: usize },
-    /// By the user; resumable.
+    /// The user ended it; it can be resumed.
     Interrupted,
-    /// By the plan, after a failed run; resumable.
+    /// The plan ended it after a failed run; it can be resumed.
     Stopped { reason: String, kind: FailureKind },
 }
 
@@ -30,7 +30,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Of a system or benchmark.
+    /// The failure of a system or benchmark, if that is what ended it.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),

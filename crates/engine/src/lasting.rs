@@ -14,8 +14,10 @@ pub(crate) struct LastingFailure {
 impl LastingFailure {
     /// A round of which an earlier sitting measured anything does not fail whole, though all that is left of it fails.
     pub(crate) fn of_round(round: u32, runs: &[StoredRun]) -> LastingFailure {
-        let is_measured = |run: &StoredRun| run.planned.round == round && run.state == RunState::Measured;
-        LastingFailure { first: None, is_refuted: runs.iter().any(is_measured) }
+        LastingFailure {
+            first: None,
+            is_refuted: runs.iter().any(|run| run.planned.round == round && run.state == RunState::Measured),
+        }
     }
 
     /// A run was measured.
@@ -32,7 +34,7 @@ impl LastingFailure {
     }
 
     pub(crate) fn verdict(&self) -> Option<&(PlannedRun, Failure)> {
-        self.first.as_ref().filter(|_| !self.is_refuted)
+        if self.is_refuted { None } else { self.first.as_ref() }
     }
 }
 
@@ -53,12 +55,15 @@ mod tests {
             started_unix_ms: None,
             elapsed_s: 1.0,
         };
-        let failure = || Failure::new(FailureKind::Unsupported, "do it", "it cannot");
-        assert!(failure().is_lasting());
+        assert!(lasting_failure().is_lasting());
         for (round, stops) in [(3, false), (4, true)] {
             let mut lasting = LastingFailure::of_round(round, std::slice::from_ref(&measured));
-            lasting.take(PlannedRun { round, ..planned }, failure());
+            lasting.take(PlannedRun { round, ..planned }, lasting_failure());
             assert_eq!(lasting.verdict().is_some(), stops, "round {round}");
         }
+    }
+
+    fn lasting_failure() -> Failure {
+        Failure::new(FailureKind::Unsupported, "do it", "it cannot")
     }
 }

@@ -1,11 +1,11 @@
-//! Looks at an experiment that ends when it is sure, by whoever knows how to judge.
+//! Looks at an experiment that ends when it is sure, by a judge that the caller gives.
 
 use model::Look;
 use store::{Store, StoreError};
 
 /// Judges what is in a store.
 pub trait Judge: Send + Sync {
-    /// By the rounds before `round`.
+    /// Judges by the rounds before `round`.
     ///
     /// # Errors
     /// The store cannot be read.

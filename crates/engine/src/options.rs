@@ -1,4 +1,4 @@
-//! How an experiment is to be run, beside its plan.
+//! How an experiment is run: what is not in its plan.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use families::system::{Consent, Notices};
 use families::workload::Grants;
 
 /// For a server that went away.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone)]
 pub struct ExperimentOptions {
@@ -35,7 +35,7 @@ pub struct ExperimentOptions {
     pub patience: Duration,
     /// For a round that an earlier run left incomplete.
     pub rest: Rest,
-    /// Of a plan that ends when it is sure.
+    /// The judge of a plan that ends when it is sure.
     pub judge: Option<Arc<dyn Judge>>,
     /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
     pub extends: bool,
@@ -53,7 +53,7 @@ impl ExperimentOptions {
             reactor: Choice::Auto,
             forfeited: Vec::new(),
             places: None,
-            patience: PATIENCE,
+            patience: TIMEOUT,
             rest: Rest::WholeRounds,
             judge: None,
             extends: false,

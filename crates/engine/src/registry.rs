@@ -26,12 +26,21 @@ static METHODS: LazyLock<Vec<&str>> = LazyLock::new(|| {
 
 /// The keys of the workloads whose words engines add to.
 static KEYS: LazyLock<BTreeMap<&str, Vec<KeySpec>>> = LazyLock::new(|| {
-    let with_words = |key: &KeySpec| match key.kind {
-        KeyKind::OfEngines => KeySpec { kind: KeyKind::Choice(&METHODS), ..*key },
-        _ => *key,
-    };
     let specs = families::WORKLOADS.iter().map(|workload| workload.spec());
-    specs.map(|spec| (spec.name, spec.keys.iter().map(with_words).collect())).collect()
+    specs
+        .map(|spec| {
+            (
+                spec.name,
+                spec.keys
+                    .iter()
+                    .map(|key| match key.kind {
+                        KeyKind::OfEngines => KeySpec { kind: KeyKind::Choice(&METHODS), ..*key },
+                        _ => *key,
+                    })
+                    .collect(),
+            )
+        })
+        .collect()
 });
 
 #[derive(Clone)]
@@ -58,13 +67,16 @@ impl Registry {
     }
 
     pub fn catalog(&self) -> Catalog {
-        let with_words = |workload: &&dyn Workload| {
-            let spec = workload.spec();
-            WorkloadSpec { keys: KEYS.get(spec.name).map_or(spec.keys, Vec::as_slice), ..spec }
-        };
         Catalog {
             engines: self.engines.iter().map(|engine| engine.spec()).collect(),
-            workloads: self.workloads.iter().map(with_words).collect(),
+            workloads: self
+                .workloads
+                .iter()
+                .map(|workload| {
+                    let spec = workload.spec();
+                    WorkloadSpec { keys: KEYS.get(spec.name).map_or(spec.keys, Vec::as_slice), ..spec }
+                })
+                .collect(),
         }
     }
 
@@ -95,8 +107,8 @@ impl Registry {
             resolved.url = std::env::var(variable).map_err(|error| Failure::new(FailureKind::Plan, &tried, error))?;
             let catalog = self.catalog();
             let engine = catalog.engine_of_url(&resolved.url).map(|spec| spec.name.to_owned());
-            let unknown = || Failure::new(FailureKind::Plan, &tried, "no engine of this build has its scheme");
-            resolved.engine = engine.ok_or_else(unknown)?;
+            resolved.engine = engine
+                .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, "no engine of this build has its scheme"))?;
         }
         Ok((self.engine(&resolved.engine)?, resolved))
     }
@@ -116,12 +128,12 @@ impl Registry {
     /// Whether runs of a task can begin with the caches that the plan asks for, as far as is known without connecting.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`]: nobody empties them there.
+    /// [`FailureKind::Unsupported`]: no reset empties them there.
     pub fn refuse_warm(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
         if schedule.caches == Caches::Warmed || task.tables() == Tables::None || task.dataset.tables.is_empty() {
             return Ok(());
         }
-        // Whoever opens the system says why it cannot be resolved.
+        // Opening the system says why it cannot be resolved.
         let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
         if engine.empties_caches(&system) {
             return Ok(());
@@ -137,7 +149,7 @@ impl Registry {
     /// [`FailureKind::Unsupported`]: it has none.
     pub fn refuse_without_procedures(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
         let Some(routines) = &task.dataset.routines else { return Ok(()) };
-        // Whoever opens the system says why it cannot be resolved.
+        // Opening the system says why it cannot be resolved.
         let Ok((engine, _)) = self.resolve(system) else { return Ok(()) };
         let has_them = engine.dialect().is_some_and(|dialect| (routines.statements)(dialect).is_some());
         if has_them {
@@ -156,7 +168,7 @@ impl Registry {
         engine.data_directory(&system)
     }
 
-    /// Without connecting, if the plan tells.
+    /// Answers from the plan alone, if it says, without connecting.
     pub fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.promised(&system)
@@ -185,15 +197,17 @@ impl Registry {
         engine.read_url(&system)
     }
 
-    /// Which of these systems' servers say within `patience` that nothing can be written to them, and why. All are asked at the same
+    /// Which of these systems' servers say within `timeout` that nothing can be written to them, and why. All are asked at the same
     /// time.
-    pub fn refuse_writes(&self, systems: &[&SystemPlan], patience: Duration) -> Vec<(String, Failure)> {
-        let until = Instant::now() + patience;
-        let ask = |system: &&SystemPlan| {
-            let (engine, system) = self.resolve(system).ok()?;
-            Some((system.name.clone(), ask(move || engine.refuses_writes(&system))))
-        };
-        let asked: Vec<_> = systems.iter().filter_map(ask).collect();
+    pub fn refuse_writes(&self, systems: &[&SystemPlan], timeout: Duration) -> Vec<(String, Failure)> {
+        let until = Instant::now() + timeout;
+        let asked: Vec<_> = systems
+            .iter()
+            .filter_map(|system| {
+                let (engine, system) = self.resolve(system).ok()?;
+                Some((system.name.clone(), ask(move || engine.refuses_writes(&system))))
+            })
+            .collect();
         let refused = asked.into_iter().filter_map(|(name, answer)| {
             let left = until.saturating_duration_since(Instant::now());
             Some((name, answer.recv_timeout(left).ok()??))

@@ -27,11 +27,14 @@ fn stream_of_blocks(systems: &[SystemPlan], cases: &[Case], case: u32) -> u64 {
     (before as u64) << 32 | first as u64
 }
 
-/// As far as the plan tells.
+/// Tells whether two systems share a place, as far as the plan says.
 fn share_a_place(one: &SystemPlan, other: &SystemPlan) -> bool {
-    let original = |system: &SystemPlan| system.alias_of.clone().unwrap_or_else(|| system.name.clone());
     let same_files = one.url == other.url && one.server.is_none() && one.volume.is_none() && other.volume.is_none();
-    original(one) == original(other) || (same_files && !one.url.is_empty())
+    original_name(one) == original_name(other) || (same_files && !one.url.is_empty())
+}
+
+fn original_name(system: &SystemPlan) -> String {
+    system.alias_of.clone().unwrap_or_else(|| system.name.clone())
 }
 
 #[cfg(test)]

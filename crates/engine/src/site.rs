@@ -44,7 +44,7 @@ pub struct SiteJob<'a> {
     pub inspection: Inspection,
 }
 
-/// What a load of its own kind knows of its tables is held against them after each run, as far as that is quick.
+/// What a load of its own kind knows of its tables is checked against them after each run, as far as that is quick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inspection {
     /// No more than that.
@@ -56,7 +56,7 @@ pub enum Inspection {
 }
 
 impl Inspection {
-    /// Whether everything is held at that moment.
+    /// Whether everything is checked at that moment.
     pub fn holds(self, moment: Moment) -> bool {
         match self {
             Inspection::Quick => false,
@@ -76,13 +76,13 @@ impl<'a> SiteJob<'a> {
 pub trait Site: Send + Sync {
     fn carries(&self) -> LoadKind;
 
-    /// In this process, per client.
+    /// The number of files that a client opens in this process.
     fn files_per_client(&self) -> u64;
 
     /// What happens on this process's machine matters to it.
     fn uses_this_machine(&self) -> bool;
 
-    /// With those that the tasks need.
+    /// The facts of the system, with those that the tasks need.
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
@@ -121,7 +121,7 @@ pub trait Places: Send + Sync {
         site: &'a dyn Site,
     ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure>;
 
-    /// Of the load hosts, by subject.
+    /// The facts of the load hosts, by subject.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
     /// This run's record, if an earlier run measured it without storing it. Returned once.
@@ -150,7 +150,7 @@ pub fn run_once(
     let prepared_s = started.elapsed().as_secs_f64();
     let mut record = site.run(job, generator.as_deref(), observer)?;
     if record.state == RunState::Measured {
-        // In full where the engine makes tables anew, else by a copy of the first.
+        // In full where the engine makes tables again, else by a copy of the first.
         let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
         record.measurements.push(took);
     }
@@ -171,7 +171,7 @@ impl Here {
         Here { system, plan: plan.clone(), known: KnownTables::default(), host: None, progress: Arc::default() }
     }
 
-    /// Tells of the progress that the system's threads make.
+    /// Shows the progress that the system's threads make.
     #[must_use]
     pub fn with_progress(self, progress: &Arc<LoadProgress>) -> Here {
         Here { progress: Arc::clone(progress), ..self }
@@ -239,9 +239,10 @@ impl Here {
         let own = Local::new(&here);
         let generator = generator.unwrap_or(&own);
         let as_they_are = SystemCounters(system);
-        let as_if_loaded = match self.stays_as_it_is() && job.task.tables() == Tables::Own {
-            true => Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.counts())?),
-            false => None,
+        let as_if_loaded = if self.stays_as_it_is() && job.task.tables() == Tables::Own {
+            Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.counts())?)
+        } else {
+            None
         };
         let server: &dyn ServerCounters = match &as_if_loaded {
             Some(counters) => counters,
@@ -337,9 +338,9 @@ impl Site for Here {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
-        let begun = Instant::now();
+        let started = Instant::now();
         let is_read = self.read_through(job.task, job.schedule.caches)?;
-        let reading_s = if is_read { begun.elapsed().as_secs_f64() } else { 0.0 };
+        let reading_s = if is_read { started.elapsed().as_secs_f64() } else { 0.0 };
         let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
         if job.task.tables() == Tables::Own && are_fresh {
             self.inspect_if_due(job, Moment::Loaded)?;
@@ -359,8 +360,9 @@ impl Site for Here {
         };
         if record.state == RunState::Measured {
             system.check_claim()?;
-            let told = [("read_through_time", "s", reading_s), ("kept_copies", "bytes", system.kept_bytes() as f64)];
-            let there = told.into_iter().filter(|(.., value)| *value > 0.0);
+            let measured =
+                [("read_through_time", "s", reading_s), ("kept_copies", "bytes", system.kept_bytes() as f64)];
+            let there = measured.into_iter().filter(|(.., value)| *value > 0.0);
             record.measurements.extend(
                 there.map(|(id, unit, value)| Measurement::value(id, unit, Direction::Lower, Role::Diagnostic, value)),
             );
@@ -413,11 +415,11 @@ fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<S
 }
 
 fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
-    let kind = |task: &Task| match &task.action {
+    let of_procedures = cases.iter().filter_map(|(_, task)| match &task.action {
         Action::Step(procedure) => Some(procedure.session_kind()),
         Action::Stream(_) => None,
-    };
-    let mut kinds: Vec<SessionKind> = cases.iter().filter_map(|(_, task)| kind(task)).collect();
+    });
+    let mut kinds: Vec<SessionKind> = of_procedures.collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds

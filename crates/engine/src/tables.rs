@@ -14,12 +14,12 @@ use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::run::ServerCounters;
 
-/// Of one system.
+/// What is known of the tables of one system.
 #[derive(Default)]
 pub struct KnownTables {
-    /// By data set: how often it was read through, and what was there the first time.
+    /// How often each data set was read through, and what was there the first time.
     first: Mutex<BTreeMap<String, (u32, Contents)>>,
-    /// Of tables that stay as runs leave them: the data set, and what queries gave before anything ran on it.
+    /// Tables that stay as runs leave them: the data set, and what queries gave before anything ran on it.
     loaded: Mutex<Option<(String, BTreeMap<String, i64>)>>,
 }
 
@@ -41,11 +41,13 @@ impl KnownTables {
         let found = Contents::read(data, system)?;
         let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
         *times += 1;
-        let tried = || "bring the tables back as they were loaded first".to_owned();
-        first.verify(data, &found).map(|()| true).map_err(|failure| Failure { tried: tried(), ..failure })
+        first.verify(data, &found).map(|()| true).map_err(|failure| Failure {
+            tried: "bring the tables back as they were loaded first".to_owned(),
+            ..failure
+        })
     }
 
-    /// What a run that finds the tables as others left them is held against: its counts of rows as if they had come back.
+    /// What a run is checked against that finds the tables as others left them: its counts of rows as if they had come back.
     ///
     /// # Errors
     /// The system does not answer them.
@@ -55,8 +57,8 @@ impl KnownTables {
         data: &Dataset,
         counts: &[String],
     ) -> Result<AsIfLoaded<'a>, Failure> {
-        let ask = |sql: &String| Ok((sql.clone(), system.scalar(sql)?));
-        let before: BTreeMap<String, i64> = counts.iter().map(ask).collect::<Result<_, Failure>>()?;
+        let before: BTreeMap<String, i64> =
+            counts.iter().map(|sql| Ok((sql.clone(), system.scalar(sql)?))).collect::<Result<_, Failure>>()?;
         let mut loaded = lock(&self.loaded);
         if loaded.as_ref().is_none_or(|(name, _)| *name != data.name) {
             *loaded = Some((data.name.clone(), before.clone()));
@@ -80,7 +82,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct AsIfLoaded<'a> {
     counters: SystemCounters<'a>,
     before: BTreeMap<String, i64>,
-    /// A question that nobody asked then had the answer 0.
+    /// A question that was not asked then had the answer 0.
     first: BTreeMap<String, i64>,
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Runs `question` in a thread and waits for its answer. On timeout the thread is abandoned, since driver calls cannot
 /// be interrupted.
-pub fn within<T: Send + 'static>(patience: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    ask(question).recv_timeout(patience).ok()
+pub fn within<T: Send + 'static>(timeout: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    ask(question).recv_timeout(timeout).ok()
 }
 
 /// Runs `question` in a thread of its own.

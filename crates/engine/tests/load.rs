@@ -153,10 +153,9 @@ fn the_published_tasks_run_in_processes_of_their_own() {
 
 fn pid_file(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
-    entries.map(|entry| entry.path()).find_map(|path| match path.is_dir() {
-        true => pid_file(&path),
-        false => path.ends_with("postmaster.pid").then_some(path),
-    })
+    entries
+        .map(|entry| entry.path())
+        .find_map(|path| if path.is_dir() { pid_file(&path) } else { path.ends_with("postmaster.pid").then_some(path) })
 }
 
 /// Sends a signal to a server and all of its processes, by their ids.

@@ -44,9 +44,10 @@ fn count(system: &dyn System, sql: &str) -> Option<i64> {
 /// Each built-in script runs, its counts agree with the server's, and every run meets the same tables.
 fn every_script_runs_and_is_counted(subject: &Subject) {
     // A server that somebody names may take its time with a connection's first statement.
-    let schedule = match subject.is_named() {
-        true => Schedule { length: Length::Duration(Duration::from_secs(2)), ..schedule(Duration::from_secs(2)) },
-        false => schedule(Duration::from_millis(100)),
+    let schedule = if subject.is_named() {
+        Schedule { length: Length::Duration(Duration::from_secs(2)), ..schedule(Duration::from_secs(2)) }
+    } else {
+        schedule(Duration::from_millis(100))
     };
     for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
         let (scale, rate) = (("scale", Value::Int(1)), ("rate", Value::Float(0.0)));

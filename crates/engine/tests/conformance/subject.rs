@@ -177,9 +177,10 @@ impl Subject {
     /// Another system of the engine; a file of this name in a folder that étalon makes, if it is one.
     pub fn another(&self, name: &str) -> (SystemPlan, PathBuf) {
         let path = self.folder.path().join("another").join(name);
-        let url = match self.holds_a_file() {
-            true => format!("{}:{}", self.engine.spec().schemes[0], path.display()),
-            false => self.plan.url.clone(),
+        let url = if self.holds_a_file() {
+            format!("{}:{}", self.engine.spec().schemes[0], path.display())
+        } else {
+            self.plan.url.clone()
         };
         (SystemPlan { url, ..self.plan.clone() }, path)
     }

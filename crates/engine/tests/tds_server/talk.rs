@@ -268,9 +268,10 @@ impl Talk<'_> {
                     self.prepared.push(call.sql.clone());
                     self.prepared.len() as i32
                 });
-                match call.procedure == 12 && call.sql.is_empty() {
-                    true => [tokens::message(0xaa, 8179, 4, 16, "no such handle"), tokens::done(0xfe, 2, 0)].concat(),
-                    false => tokens::returned(handle, &statement),
+                if call.procedure == 12 && call.sql.is_empty() {
+                    [tokens::message(0xaa, 8179, 4, 16, "no such handle"), tokens::done(0xfe, 2, 0)].concat()
+                } else {
+                    tokens::returned(handle, &statement)
                 }
             }
         })
