@@ -1,4 +1,4 @@
-//! `cargo xtask bench PART`: étalon's own cost and speed beside its peers', on one machine in one interleaved run.
+//! `cargo xtask bench PART`: étalon's own cost and speed next to its peers', on one machine in one interleaved run.
 //!
 //! A part is a file in `xtask/bench/`: servers, and command lines of whole processes. Every round runs each of them once, in
 //! random order, so that what the machine does in the meantime meets all of them alike. What a peer prints is read by
@@ -36,7 +36,7 @@ pub struct Options {
     /// How often everything is run; 6 are the fewest that are judged.
     #[arg(long, default_value_t = 10)]
     rounds: u32,
-    /// How long each run is, in seconds, where a tool can be told.
+    /// How long each run is, in seconds, where a tool takes a length.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
     /// Seed of the order.
@@ -167,7 +167,9 @@ impl Bench<'_> {
                     }
                     Ok(figures) => figures.into_iter().for_each(|(metric, unit, figure)| {
                         let is_load = metric == FOREIGN_LOAD;
-                        outcome.foreign_percent.extend(figure.as_ref().ok().filter(|_| is_load));
+                        if is_load {
+                            outcome.foreign_percent.extend(figure.as_ref().ok());
+                        }
                         let role = if is_load { "diagnostic" } else { "primary" };
                         keep(
                             &metric,
@@ -201,17 +203,16 @@ impl Bench<'_> {
         fs::create_dir(&out).with_context(|| format!("making {}", out.display()))?;
         let mut values = run.values(&self.values);
         values.add("out", out.display());
-        let command = |line: &str| self.programs.command(&values.filled(line)?);
         for line in &comparison.before {
-            ask(command(line)?)?;
+            ask(self.programs.command(&values.filled(line)?)?)?;
         }
         let count = || -> Result<f64> {
             let Some(counted) = &comparison.counted else { return Ok(0.0) };
-            let text = ask(command(&counted.command)?)?;
+            let text = ask(self.programs.command(&values.filled(&counted.command)?)?)?;
             text.trim().parse().with_context(|| format!("reading the server's counter `{}`", text.trim()))
         };
         let before = count()?;
-        let took = process::run(command(&side.command)?, &out, &servers.pids())?;
+        let took = process::run(self.programs.command(&values.filled(&side.command)?)?, &out, &servers.pids())?;
         let served = count()? - before;
         let mut figures = self.said(side, &out)?;
         let seconds = run.number("seconds").unwrap_or(f64::from(self.options.seconds));
@@ -219,8 +220,8 @@ impl Bench<'_> {
         let rate = rate.map(|rate| rate * side.operations);
         let mut operations = rate.map(|rate| rate * seconds);
         if let Some(counted) = &comparison.counted {
-            // What a peer prints is of the time after its connections, which it does not tell.
-            let said = operations.filter(|_| side.reads == part::ETALON);
+            // What a peer prints is of the time after its connections, which it does not report.
+            let said = if side.reads == part::ETALON { operations } else { None };
             let under_way = run.number("clients").unwrap_or_default() * side.operations;
             if let Some(said) = said.filter(|said| (said - served).abs() > 0.02 * served + under_way) {
                 bail!("it claims {said:.0} operations, and the server counted {served:.0}");
@@ -260,12 +261,11 @@ impl Bench<'_> {
         let json = self.compare(&store, &["--json", "--metrics", "all"])?;
         let json: Json = serde_json::from_str(&json).context("reading étalon's answer")?;
         let figures = json["figures"].as_array().context("étalon gave no figures")?;
-        let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
         Ok(figures
             .iter()
             .map(|figure| {
                 let value = figure["side"]["median"].as_f64().ok_or_else(|| figure["side"]["unavailable"].to_string());
-                (text(&figure["metric"]), text(&figure["unit"]), value)
+                (text_of(&figure["metric"]), text_of(&figure["unit"]), value)
             })
             .collect())
     }
@@ -330,6 +330,10 @@ impl Bench<'_> {
     }
 }
 
+fn text_of(json: &Json) -> String {
+    json.as_str().unwrap_or_default().to_owned()
+}
+
 fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
     let figure = figures.iter().find(|(name, ..)| name == metric).map(|(_, _, value)| value.clone());
     figure.with_context(|| format!("it measured no {metric}"))?.map_err(anyhow::Error::msg)
@@ -340,7 +344,7 @@ pub struct Built {
     pub etalon: PathBuf,
     /// Where the SQLite that is part of it was compiled.
     sqlite: PathBuf,
-    /// In the order in which they were asked for.
+    /// The programs in the order in which they were asked for.
     programs: Vec<PathBuf>,
 }
 
@@ -364,10 +368,12 @@ pub fn build(root: &Path, profile: &str, programs: &[String]) -> Result<Built> {
         let found = find("executable", &|message| message["target"]["name"] == name);
         found.with_context(|| format!("cargo built no {name}"))
     };
-    let is_sqlite = |message: &Json| message["package_id"].as_str().is_some_and(|id| id.contains("libsqlite3-sys"));
     Ok(Built {
         etalon: program("etalon")?,
-        sqlite: find("out_dir", &is_sqlite).context("cargo did not say where SQLite is")?,
+        sqlite: find("out_dir", &|message: &Json| {
+            message["package_id"].as_str().is_some_and(|id| id.contains("libsqlite3-sys"))
+        })
+        .context("cargo did not say where SQLite is")?,
         programs: programs.iter().map(|name| program(name)).collect::<Result<_>>()?,
     })
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::requirements::{DEBIAN_RUST, make_sure};
 
-/// By its place: on `PATH` rustup's may stand before it.
+/// The path of Debian's cargo: on `PATH` rustup's may come first.
 pub const CARGO: &str = "/usr/bin/cargo";
 const RUSTC: &str = "/usr/bin/rustc";
 pub const SYSROOT: &str = "/usr";

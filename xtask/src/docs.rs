@@ -58,7 +58,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     run_with(root, options, &etalon(root)?)
 }
 
-/// As [`run`], with this `etalon`.
+/// Does what [`run`] does with this `etalon`.
 pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
     let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
@@ -305,11 +305,12 @@ fn on_a_quiet_machine(output: &str) -> String {
 fn without_clause<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
     let begins =
         |line: &&&str| line.starts_with("The machine") || line.contains(". The machine") || line.ends_with(". The");
-    let is_clause = |at: &usize| {
+    let Some(at) = paragraph.iter().position(|line| begins(&line)).filter(|at: &usize| {
         let rest = paragraph[*at..].join(" ");
         rest.ends_with('.') && ["during the test", "hypervisor kept"].iter().any(|said| rest.contains(said))
+    }) else {
+        return paragraph.to_vec();
     };
-    let Some(at) = paragraph.iter().position(|line| begins(&line)).filter(is_clause) else { return paragraph.to_vec() };
     let before = paragraph[at].rsplit_once(". The").map(|(before, _)| &paragraph[at][..=before.len()]);
     paragraph[..at].iter().copied().chain(before).collect()
 }

@@ -15,7 +15,7 @@ type Checked = (&'static str, &'static str);
 pub const HOST_FOR_MACOS: Checked = ("aarch64-apple-darwin", "host");
 /// What is checked before a release: the others compile for Windows in every run of the tests.
 pub const BEFORE_A_RELEASE: [Checked; 2] = [("aarch64-apple-darwin", "cli"), ("x86_64-unknown-illumos", "host")];
-/// Another compiler's crates, and locks that are nobody else's.
+/// Another compiler's crates, and locks of its own.
 pub const FOLDER: &str = "target/elsewhere";
 
 /// Whether étalon compiles for systems that it is only checked for.
@@ -43,7 +43,7 @@ pub fn ready() -> Result<()> {
     toolchain(HOST_FOR_MACOS.0).map(|_| ())
 }
 
-/// Cargo, told to do this with a crate for another system.
+/// A cargo that does this with a crate for another system.
 ///
 /// # Errors
 /// There is no compiler for it.

@@ -28,10 +28,10 @@ struct Ran {
     executions: u64,
     per_second: u64,
     peak_mib: u64,
-    held: bool,
+    passed: bool,
 }
 
-/// Fuzzes the targets, or all, each for so many seconds. Whether all held.
+/// Fuzzes the targets, or all, each for that many seconds. True if all passed.
 pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     let output = cargo(root, &["list"]).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
@@ -48,23 +48,26 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     let rows = chosen.iter().map(|name| Ok((*name, one(root, name, seconds)?))).collect::<Result<Vec<_>>>()?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "| target | executions | a second | peak MiB | result |\n|---|--:|--:|--:|---|")?;
-    for (name, Ran { executions, per_second, peak_mib, held }) in &rows {
-        let result = if *held { "held" } else { "FAILED" };
+    for (name, Ran { executions, per_second, peak_mib, passed }) in &rows {
+        let result = if *passed { "held" } else { "FAILED" };
         writeln!(out, "| `{name}` | {executions} | {per_second} | {peak_mib} | {result} |")?;
     }
     writeln!(out, "| sum | {} | | | |", rows.iter().map(|(_, ran)| ran.executions).sum::<u64>())?;
-    Ok(rows.iter().all(|(_, ran)| ran.held))
+    Ok(rows.iter().all(|(_, ran)| ran.passed))
 }
 
 /// Takes the very versions that are shipped, again whenever those have changed.
 fn lock(root: &Path) -> Result<()> {
     let (shipped, lock) = (root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"));
-    let changed = |path: &Path| fs::metadata(path).and_then(|found| found.modified());
-    let is_current = matches!((changed(&shipped), changed(&lock)), (Ok(shipped), Ok(own)) if own >= shipped);
+    let is_current = matches!((modified(&shipped), modified(&lock)), (Ok(shipped), Ok(own)) if own >= shipped);
     if !is_current {
         fs::copy(shipped, lock)?;
     }
     Ok(())
+}
+
+fn modified(path: &Path) -> std::io::Result<std::time::SystemTime> {
+    fs::metadata(path).and_then(|found| found.modified())
 }
 
 /// Whether the targets compile, by the usual compiler: nothing else builds them but who fuzzes.
@@ -103,21 +106,22 @@ fn one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
     command.args([format!("-max_total_time={seconds}"), format!("-timeout={HANG}"), format!("-rss_limit_mb={MEMORY}")]);
     command.args([format!("-max_len={LONGEST}"), "-print_final_stats=1".to_owned()]);
     command.env("ETALON_FUZZ_SEEDS", &seeds).stdout(Stdio::null()).stderr(fs::File::create(&log)?);
-    let held = command.status().context("starting cargo-fuzz")?.success();
+    let passed = command.status().context("starting cargo-fuzz")?.success();
     let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
-    let of = |what: &str| {
-        let found =
-            text.lines().rev().find_map(|line| line.strip_prefix(what)?.trim_start_matches(':').trim().parse().ok());
-        found.unwrap_or_default()
-    };
-    if !held {
+    if !passed {
         let tail: Vec<&str> =
             text.lines().filter(|line| line.contains("panicked at") || line.contains("ERROR")).collect();
         eprintln!("{name}: failed; see {}\n{}", log.display(), tail.join("\n"));
     }
     let [executions, per_second, peak_mib] =
-        ["stat::number_of_executed_units", "stat::average_exec_per_sec", "stat::peak_rss_mb"].map(of);
-    Ok(Ran { executions, per_second, peak_mib, held })
+        ["stat::number_of_executed_units", "stat::average_exec_per_sec", "stat::peak_rss_mb"].map(|what| {
+            let found = text
+                .lines()
+                .rev()
+                .find_map(|line| line.strip_prefix(what)?.trim_start_matches(':').trim().parse().ok());
+            found.unwrap_or_default()
+        });
+    Ok(Ran { executions, per_second, peak_mib, passed })
 }
 
 /// Writes a target's seeds, and gives its dictionary.
@@ -133,8 +137,11 @@ fn plant(root: &Path, name: &str, into: &Path) -> Result<String> {
         }
         let text = String::from_utf8_lossy(&fs::read(&path).with_context(|| path.display().to_string())?).into_owned();
         let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-        words.extend(text.split(|c| !is_name(c)).filter(|word| (2..=24).contains(&word.len())).map(str::to_owned));
+        words.extend(
+            text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+                .filter(|word| (2..=24).contains(&word.len()))
+                .map(str::to_owned),
+        );
         let pieces: Vec<&str> = match extension.as_str() {
             // What stands between quotes, and the code between that, which does no harm.
             "rs" => text.split('"').filter(|piece| (60..4096).contains(&piece.len())).collect(),

@@ -52,7 +52,7 @@ pub struct Options {
     platforms: Vec<Platform>,
 }
 
-/// Makes the packages, and puts them to the proofs that are asked for. True if they held.
+/// Makes the packages, and puts them to the proofs that are asked for. True if they passed.
 ///
 /// # Errors
 /// The tree differs from its commit, something that it takes is missing, or a step fails.

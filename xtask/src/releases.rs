@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{ask, requirements};
 
-/// Where tests look for servers beside the installed ones: `ENGINE=FOLDER`, separated as in `PATH`; see
+/// Where tests look for servers besides the installed ones: `ENGINE=FOLDER`, separated as in `PATH`; see
 /// `crates/engine/tests/shared/releases.rs`.
 pub const VARIABLE: &str = "ETALON_TEST_SERVERS";
 
@@ -21,10 +21,10 @@ const FETCHERS: &[&str] = &["maven", "unzip"];
 
 /// A server that is fetched.
 pub struct Release {
-    /// As in a plan's `server = { engine = … }`.
+    /// The engine's name in a plan's `server = { engine = … }`.
     engine: &'static str,
     version: &'static str,
-    /// Of Maven Central.
+    /// The name in Maven Central.
     artifact: &'static str,
     sha256: &'static str,
     /// To fetch, and under which licence: nothing of it is passed on.
@@ -35,7 +35,7 @@ pub struct Release {
     /// Where the folder `bin` is in it.
     programs: &'static str,
     server: &'static str,
-    /// Debian's packages, beside [`FETCHERS`].
+    /// Debian's packages, besides [`FETCHERS`].
     needs: &'static [&'static str],
     /// That it is run by where root starts it.
     user: &'static str,
@@ -126,14 +126,16 @@ pub fn variable(root: &Path) -> Option<&'static OsString> {
     }
     let found = FOUND.get_or_init(|| {
         let servers = root.join("target/servers");
-        let entry = |release: &Release| match release.running_in(&servers) {
-            Ok(bin) => Some(format!("{}={}", release.engine, bin.display())),
-            Err(reason) => {
-                eprintln!("note: no test meets {}: {reason:#}", release.name());
-                None
-            }
-        };
-        let entries: Vec<String> = RELEASES.iter().filter_map(entry).collect();
+        let entries: Vec<String> = RELEASES
+            .iter()
+            .filter_map(|release| match release.running_in(&servers) {
+                Ok(bin) => Some(format!("{}={}", release.engine, bin.display())),
+                Err(reason) => {
+                    eprintln!("note: no test meets {}: {reason:#}", release.name());
+                    None
+                }
+            })
+            .collect();
         std::env::join_paths(entries).ok().filter(|joined| !joined.is_empty())
     });
     found.as_ref()
@@ -189,7 +191,7 @@ impl Release {
         fs::rename(&programs, folder).with_context(|| format!("moving it to {}", folder.display()))
     }
 
-    /// By Maven, with its settings; what it keeps for itself goes with the folder.
+    /// Downloads by Maven, with its settings; what it keeps for itself goes with the folder.
     fn download(&self, servers: &Path, into: &Path) -> Result<PathBuf> {
         let mut maven = Command::new("mvn");
         maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]);
@@ -215,7 +217,7 @@ impl Release {
     }
 }
 
-/// Ubuntu 24.04 gave libaio another name, though on 64 bits it is the same: MySQL looks for the old one, first of all beside itself.
+/// Ubuntu 24.04 gave libaio another name, though on 64 bits it is the same: MySQL looks for the old one, first of all next to itself.
 fn link_renamed_library(bin: &Path) -> Result<()> {
     let folder = Path::new("/usr/lib/x86_64-linux-gnu");
     let (old, new) = (folder.join("libaio.so.1"), folder.join("libaio.so.1t64"));

@@ -1,6 +1,6 @@
 //! The programs that the tests and the bench start and that cargo cannot fetch: found, or installed, or named.
 //!
-//! On Debian and its descendants, as root, what is missing is installed. Elsewhere it is named, because changing somebody's
+//! On Debian and its descendants, as root, what is missing is installed. Elsewhere it is named, because changing a user's
 //! machine is theirs to decide.
 
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ const REQUIREMENTS: &[Requirement] = &[
     ),
 ];
 
-/// What it needs on Linux beside those. Elsewhere there is no XFS, and what sysbench and fio print is read in fixtures.
+/// What it needs on Linux besides those. Elsewhere there is no XFS, and what sysbench and fio print is read in fixtures.
 const ON_LINUX: &[Requirement] = &[
     plain("sysbench", &[&["sysbench"]]),
     plain("fio", &[&["fio"]]),
@@ -189,8 +189,11 @@ impl std::error::Error for Missing {}
 ///
 /// As [`ensure`].
 pub fn ensure_all() -> Result<()> {
-    let on_linux = ON_LINUX.iter().chain(&PACKERS).filter(|_| cfg!(target_os = "linux"));
-    make_sure(REQUIREMENTS.iter().chain(on_linux).collect())
+    let mut all: Vec<&Requirement> = REQUIREMENTS.iter().collect();
+    if cfg!(target_os = "linux") {
+        all.extend(ON_LINUX.iter().chain(&PACKERS));
+    }
+    make_sure(all)
 }
 
 /// Makes sure that everything is present that packages are made with, and tried with if they are to be.
@@ -199,23 +202,28 @@ pub fn ensure_all() -> Result<()> {
 ///
 /// As [`ensure`].
 pub fn ensure_packaging(for_builds: impl Iterator<Item = &'static Requirement>, is_tried: bool) -> Result<()> {
-    let for_trials = FOR_TRIALS.iter().filter(|_| is_tried);
-    make_sure(PACKERS.iter().chain(for_builds).chain(for_trials).collect())
+    let mut all: Vec<&Requirement> = PACKERS.iter().chain(for_builds).collect();
+    if is_tried {
+        all.extend(&FOR_TRIALS);
+    }
+    make_sure(all)
 }
 
-/// Makes sure that these packages are present, and tells what they are.
+/// Makes sure that these packages are present, and returns what they are.
 ///
 /// # Errors
 ///
 /// [`Missing`] when something is absent that must be installed by hand; another error when installing failed, or nothing
 /// has such a name.
 pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
-    let find = |name: &String| {
-        let found =
-            REQUIREMENTS.iter().chain(ON_LINUX).chain(FOR_RELEASES).find(|requirement| requirement.package == name);
-        found.with_context(|| format!("nothing is called {name}"))
-    };
-    let wanted = packages.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let wanted = packages
+        .iter()
+        .map(|name| {
+            let found =
+                REQUIREMENTS.iter().chain(ON_LINUX).chain(FOR_RELEASES).find(|requirement| requirement.package == name);
+            found.with_context(|| format!("nothing is called {name}"))
+        })
+        .collect::<Result<Vec<_>>>()?;
     make_sure(wanted.clone())?;
     Ok(wanted)
 }
@@ -322,7 +330,7 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
         "install",
         "--yes",
         "--no-install-recommends",
-        // What somebody installed is theirs, also where it does not go together with what is asked for.
+        // What a user installed is theirs, also where it does not go together with what is asked for.
         "--no-remove",
         // Unpacks again what an installation that was killed had not.
         "--fix-broken",
@@ -354,7 +362,7 @@ fn write_if_absent(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-/// Runs apt-get quietly: 400 lines of unpacking help nobody.
+/// Runs apt-get quietly: 400 lines of unpacking do not help.
 fn apt_get(arguments: &[&str]) -> Result<()> {
     eprintln!("   apt-get {}", arguments.join(" "));
     let mut command = Command::new("apt-get");
@@ -372,14 +380,13 @@ mod tests {
         for folder in ["15/bin", "16/bin", "pg-17/bin"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
-        let names = |pattern: &str| -> Vec<PathBuf> { expand(&format!("{}/{pattern}", root.path().display())) };
-        assert_eq!(names("*/bin").len(), 3);
-        assert_eq!(names("pg-*/bin"), vec![root.path().join("pg-17/bin")]);
-        assert_eq!(names("none/*/bin"), Vec::<PathBuf>::new());
+        assert_eq!(expand(&format!("{}/{}", root.path().display(), "*/bin")).len(), 3);
+        assert_eq!(expand(&format!("{}/{}", root.path().display(), "pg-*/bin")), vec![root.path().join("pg-17/bin")]);
+        assert_eq!(expand(&format!("{}/{}", root.path().display(), "none/*/bin")), Vec::<PathBuf>::new());
     }
 
     #[test]
-    fn settings_that_somebody_made_are_left_alone() {
+    fn settings_of_a_user_are_left_alone() {
         let root = tempfile::tempdir().unwrap();
         let file = root.path().join("etc/x.conf");
         write_if_absent(&file, "ours").unwrap();

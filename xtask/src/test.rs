@@ -119,14 +119,13 @@ impl Step {
     /// `None` if it succeeded, else how it failed.
     fn run(self, course: &mut Course<'_>) -> Result<Option<String>> {
         let root = course.root;
-        let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
         Ok(match self {
             Self::Cargo(arguments) => {
                 let status = command(root, arguments).status().context("starting cargo")?;
                 (!status.success()).then(|| status.to_string())
             }
-            Self::Tidy => said(tidy::run(root)?),
-            Self::Fuzz => said(fuzz::check(root)?),
+            Self::Tidy => see_above_unless(tidy::run(root)?),
+            Self::Fuzz => see_above_unless(fuzz::check(root)?),
             Self::Requirements => {
                 if let Some(fetching) = course.requirements.take() {
                     course.skipped = fetching.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
@@ -134,7 +133,7 @@ impl Step {
                 None
             }
             Self::Elsewhere if course.skips(ELSEWHERE) => None,
-            Self::Elsewhere => said(elsewhere::check(root, &[elsewhere::HOST_FOR_MACOS])?),
+            Self::Elsewhere => see_above_unless(elsewhere::check(root, &[elsewhere::HOST_FOR_MACOS])?),
             Self::Compile => {
                 let skips_windows = course.skips(WINDOWS);
                 course.suites = compile(root, course.options, skips_windows)?;
@@ -152,6 +151,10 @@ impl Step {
             }
         })
     }
+}
+
+fn see_above_unless(is_good: bool) -> Option<String> {
+    (!is_good).then(|| "see above".to_owned())
 }
 
 impl Course<'_> {
@@ -205,7 +208,7 @@ fn etalon(root: &Path) -> PathBuf {
     root.join("target/debug").join(format!("etalon{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Of the same toolchain.
+/// A cargo of the same toolchain.
 pub fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(cargo());
     command.args(arguments).current_dir(root).stdin(Stdio::null());
@@ -225,9 +228,11 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let requirements = Some(std::thread::spawn(move || {
         requirements::ensure_all()?;
         releases::variable(&of);
-        let skipped = |name: &str, cause| Skipped { test: name.to_owned(), reason: format!("{cause:#}") };
         let found = [(ELSEWHERE, elsewhere::ready()), (WINDOWS, windows::ready(&of))];
-        Ok(found.into_iter().filter_map(|(name, ready)| Some(skipped(name, ready.err()?))).collect())
+        Ok(found
+            .into_iter()
+            .filter_map(|(name, ready)| Some(Skipped { test: name.to_owned(), reason: format!("{:#}", ready.err()?) }))
+            .collect())
     }));
     let mut course = Course { root, options, requirements, suites: Vec::new(), ran: Vec::new(), skipped: Vec::new() };
     for (index, step) in STEPS.into_iter().enumerate() {

@@ -63,13 +63,13 @@ pub struct Part {
     pub title: String,
     /// What is measured and how.
     pub text: String,
-    /// Programs of this workspace beside étalon, built as it is: `{NAME}`.
+    /// Programs of this workspace besides étalon, built as it is: `{NAME}`.
     #[serde(default)]
     pub programs: Vec<String>,
     /// Packages that it needs, by their names on Debian.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// Commands whose first line of output tells a version.
+    /// Commands whose first line of output is a version.
     #[serde(default)]
     pub versions: Vec<String>,
     /// The folder in which everything is made, where it is not the system's for temporary files.
@@ -77,7 +77,7 @@ pub struct Part {
     /// Values, which `--set` may replace.
     #[serde(default)]
     pub values: Values,
-    /// By a case's key and its value: further values.
+    /// Further values, by a case's key and its value.
     #[serde(default)]
     variants: BTreeMap<String, BTreeMap<String, Values>>,
     /// Servers, in the order in which they are started.
@@ -96,7 +96,7 @@ pub struct Part {
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub name: String,
-    /// Whom root starts it as; nobody else if there is none.
+    /// The user as whom root starts it; root if there is none.
     pub user: Option<String>,
     /// Commands before it starts, as the same user.
     #[serde(default)]
@@ -117,7 +117,7 @@ pub struct Comparison {
     pub title: String,
     /// The side that the others are compared with.
     pub baseline: String,
-    /// The tool's metric that is a rate of operations, if it tells one.
+    /// The tool's metric that is a rate of operations, if it has one.
     pub rate: Option<String>,
     /// How the server counts operations, if it does. CPU time is by its count, and what étalon claims must be it within 2 %.
     pub counted: Option<Counted>,
@@ -127,7 +127,7 @@ pub struct Comparison {
     /// Commands before each run.
     #[serde(default)]
     pub before: Vec<String>,
-    /// What each side does. One with `seconds` is as long as that, whatever the bench is told.
+    /// What each side does. One with `seconds` is as long as that, whatever the options of the bench say.
     #[serde(default = "one_case")]
     cases: Vec<BTreeMap<String, toml::Value>>,
     /// Who does it.
@@ -152,7 +152,7 @@ fn one_view() -> Vec<String> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// What the rate is called: as the tool tells it, else the counter's difference over the seconds.
+    /// What the rate is called: as the tool names it, else the counter's difference over the seconds.
     pub metric: String,
     pub unit: String,
     /// The command that prints the counter.
@@ -260,7 +260,7 @@ impl Part {
         }
         let mut part: Part = table(&path)?.try_into().with_context(|| format!("reading {}", path.display()))?;
         if let Some(other) = beside {
-            part.comparisons.iter_mut().for_each(|comparison| comparison.put_beside(other));
+            part.comparisons.iter_mut().for_each(|comparison| comparison.put_next_to(other));
             part.comparisons.retain(|comparison| !comparison.sides.is_empty());
         }
         Ok(part)
@@ -297,7 +297,7 @@ impl Comparison {
         )
     }
 
-    fn put_beside(&mut self, other: &Path) {
+    fn put_next_to(&mut self, other: &Path) {
         let own = self.sides.iter().filter(|(_, side)| side.reads == ETALON);
         let both = own.flat_map(|(name, side)| {
             let command = side.command.replace("{etalon}", &other.display().to_string());
@@ -347,22 +347,31 @@ impl Display for Run<'_> {
 impl Bar {
     /// A row of a table: asked, measured, and whether it is met.
     pub fn row(&self, answer: &Json, baseline: &str) -> String {
-        let is_it = |row: &&Json| {
-            row["metric"] == self.metric.as_str()
-                && self.case.iter().all(|(key, value)| row["case"][key] == serde_json::json!(value))
+        let rows = |of: &str| {
+            answer[of]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|row| {
+                    row["metric"] == self.metric.as_str()
+                        && self.case.iter().all(|(key, value)| row["case"][key] == serde_json::json!(value))
+                })
+                .cloned()
+                .collect::<Vec<Json>>()
         };
-        let rows = |of: &str| answer[of].as_array().into_iter().flatten().filter(is_it).cloned().collect::<Vec<Json>>();
-        let is_side = |side: &Json| side["system"] == self.side.as_str();
         let of_both = rows("comparisons");
         let found = match self.of {
             Of::Ratio => {
-                let row = of_both.iter().find(|row| is_side(&row["b"]) && row["a"]["system"] == baseline);
+                let row = of_both
+                    .iter()
+                    .find(|row| row["b"]["system"] == self.side.as_str() && row["a"]["system"] == baseline);
                 row.map(|row| [&row["ratio"], &row["interval"][0], &row["interval"][1]].map(Json::as_f64))
             }
             Of::Value => {
                 let alone = rows("figures");
                 let sides = of_both.iter().flat_map(|row| [&row["a"], &row["b"]]);
-                let side = sides.chain(alone.iter().map(|row| &row["side"])).find(|side| is_side(side));
+                let side =
+                    sides.chain(alone.iter().map(|row| &row["side"])).find(|side| side["system"] == self.side.as_str());
                 side.map(|side| [&side["median"], &side["min"], &side["max"]].map(Json::as_f64))
             }
         };
@@ -384,8 +393,11 @@ impl Bar {
     }
 
     fn verdict(&self, value: f64, lo: f64, hi: f64) -> &'static str {
-        let holds = |value: f64| (self.at_least..=self.at_most).contains(&value);
-        match (holds(value), holds(lo) && holds(hi), hi < self.at_least || lo > self.at_most) {
+        match (
+            (self.at_least..=self.at_most).contains(&value),
+            (self.at_least..=self.at_most).contains(&lo) && (self.at_least..=self.at_most).contains(&hi),
+            hi < self.at_least || lo > self.at_most,
+        ) {
             (true, true, _) => "met",
             (true, false, _) => "met, not surely",
             (false, _, true) => "**not met**",
@@ -446,10 +458,13 @@ mod tests {
             for bar in &comparison.bars {
                 assert!(comparison.sides.contains_key(&bar.side), "{bar:?}");
                 assert!(comparison.metrics().any(|metric| metric == bar.metric), "{bar:?}");
-                let is_it = |case: &BTreeMap<String, toml::Value>| {
-                    bar.case.iter().all(|(key, value)| case.get(key) == Some(value))
-                };
-                assert!(comparison.cases.iter().any(is_it), "{bar:?}");
+                assert!(
+                    comparison
+                        .cases
+                        .iter()
+                        .any(|case| { bar.case.iter().all(|(key, value)| case.get(key) == Some(value)) }),
+                    "{bar:?}"
+                );
             }
         }
     }
@@ -457,9 +472,9 @@ mod tests {
     #[test]
     fn a_part_has_what_the_one_that_it_extends_has() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("base.toml", "title = 'base'\nneeds = ['a']\n[values]\nx = '1'\ny = '2'\n");
-        write("own.toml", "extends = 'base'\ntitle = 'own'\n[values]\ny = '3'\n");
+        fs::write(folder.path().join("base.toml"), "title = 'base'\nneeds = ['a']\n[values]\nx = '1'\ny = '2'\n")
+            .unwrap();
+        fs::write(folder.path().join("own.toml"), "extends = 'base'\ntitle = 'own'\n[values]\ny = '3'\n").unwrap();
         let both: toml::Table = toml::from_str("title = 'own'\nneeds = ['a']\n[values]\nx = '1'\ny = '3'\n").unwrap();
         assert_eq!(table(&folder.path().join("own.toml")).unwrap(), both);
     }
@@ -467,7 +482,7 @@ mod tests {
     #[test]
     fn another_build_takes_the_peers_place() {
         let mut part = parts().into_iter().find(|part| part.title == "Disk").unwrap();
-        part.comparisons.iter_mut().for_each(|comparison| comparison.put_beside(Path::new("/old/etalon")));
+        part.comparisons.iter_mut().for_each(|comparison| comparison.put_next_to(Path::new("/old/etalon")));
         let runs: Vec<Run<'_>> = part.runs().take(2).collect();
         assert_eq!([runs[0].name, runs[1].name], ["étalon after", "étalon before"]);
         assert_eq!(runs[0].comparison.baseline, "étalon before");
@@ -479,25 +494,26 @@ mod tests {
     #[test]
     fn a_bar_is_met_for_sure_or_not() {
         let bar: Bar = toml::from_str("metric = 'cpu'\nside = 'b'\nat_most = 0.5\ncase = { n = 2 }").unwrap();
-        let row = |ratio: f64, lo: f64, hi: f64| {
-            let row = serde_json::json!({"metric": "cpu", "case": {"n": 2}, "ratio": ratio, "interval": [lo, hi],
-                "a": {"system": "a", "median": 2.0, "min": 1.0, "max": 3.0}, "b": {"system": "b"}});
-            serde_json::json!({"comparisons": [row], "figures": []})
-        };
         for (ratio, lo, hi, verdict) in [
             (0.4, 0.3, 0.45, "| met |"),
             (0.4, 0.3, 0.6, "| met, not surely |"),
             (0.6, 0.4, 0.7, "| not met, not surely |"),
             (0.6, 0.55, 0.7, "| **not met** |"),
         ] {
-            let text = bar.row(&row(ratio, lo, hi), "a");
+            let text = bar.row(&answer_with(ratio, lo, hi), "a");
             assert!(text.starts_with("| cpu of b over a, n=2 | ≤ 0.5 |") && text.ends_with(verdict), "{text}");
         }
-        assert!(bar.row(&row(0.4, 0.3, 0.4), "c").ends_with("| not measured |"));
+        assert!(bar.row(&answer_with(0.4, 0.3, 0.4), "c").ends_with("| not measured |"));
         let value: Bar = toml::from_str("metric = 'cpu'\nside = 'a'\nof = 'value'\nat_least = 2").unwrap();
         assert_eq!(
-            value.row(&row(1.0, 1.0, 1.0), "a"),
+            value.row(&answer_with(1.0, 1.0, 1.0), "a"),
             "| cpu of a | ≥ 2 | 2.000 | 1.000 to 3.000 | met, not surely |"
         );
+    }
+
+    fn answer_with(ratio: f64, lo: f64, hi: f64) -> serde_json::Value {
+        let row = serde_json::json!({"metric": "cpu", "case": {"n": 2}, "ratio": ratio, "interval": [lo, hi],
+                "a": {"system": "a", "median": 2.0, "min": 1.0, "max": 3.0}, "b": {"system": "b"}});
+        serde_json::json!({"comparisons": [row], "figures": []})
     }
 }

@@ -13,7 +13,7 @@ use wait4::Wait4 as _;
 pub struct Programs(Vec<PathBuf>);
 
 impl Programs {
-    /// In these folders before those of `PATH`: what Debian has there for `pgbench` is a wrapper in Perl.
+    /// Looks in these folders before those of `PATH`: what Debian has there for `pgbench` is a wrapper in Perl.
     pub fn new(first: impl Iterator<Item = PathBuf>) -> Programs {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Programs(first.chain(std::env::split_paths(&path)).collect())
@@ -53,7 +53,7 @@ impl Programs {
 pub struct Took {
     /// CPU time of it and of those that it started in their own code, from start to end, in seconds.
     pub user_s: f64,
-    /// And in the kernel.
+    /// The CPU time in the kernel.
     pub system_s: f64,
     /// The most memory that was resident, in bytes. Of a process smaller than the bench it is the bench's: it begins as a copy.
     pub peak_bytes: f64,
@@ -67,8 +67,7 @@ pub struct Took {
 /// It does not start, or ends badly: with its last words.
 pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took> {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
-    let file = |name: &str| File::create(folder.join(name)).with_context(|| format!("making {name}"));
-    command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
+    command.stdin(Stdio::null()).stdout(create(folder, "stdout")?).stderr(create(folder, "stderr")?);
     let watch = Watch::start(&Measured { listener: None, co_located: servers.to_vec() });
     let usage = command.spawn().and_then(|child| child.wait4()).with_context(|| format!("running {name}"))?;
     let watched = watch.stop();
@@ -81,6 +80,10 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
     let cores = watched.cores().unwrap_or_else(|| host::cpu::available_cores() as f64);
     let foreign_share = watched.others.map(|load| load.mean_cores / cores);
     Ok(Took { user_s, system_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
+}
+
+fn create(folder: &Path, name: &str) -> Result<File> {
+    File::create(folder.join(name)).with_context(|| format!("making {name}"))
 }
 
 #[cfg(unix)]

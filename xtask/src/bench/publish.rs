@@ -24,7 +24,7 @@ const FACTS: [&str; 9] = [
     "clock.source",
 ];
 
-/// Refuses a tree that nobody could measure again.
+/// Refuses a tree that could not be measured again.
 ///
 /// # Errors
 /// The tree differs from its commit elsewhere than in the document.
@@ -41,7 +41,7 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
 /// The head of a part's text: how it came about.
 ///
 /// # Errors
-/// git does not tell the commit, or a version's command fails.
+/// git does not give the commit, or a version's command fails.
 pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
     let day = ask(Command::new("date").args(["-u", "+%F"]))?;
     let commit = ask(Command::new("git").args(["describe", "--always"]).current_dir(root))?;
@@ -60,7 +60,7 @@ pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// Writes a part's text beside its tables, and into the document if all of it was measured in full.
+/// Writes a part's text next to its tables, and into the document if all of it was measured in full.
 ///
 /// # Errors
 /// A file cannot be written.

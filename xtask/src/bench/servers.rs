@@ -14,7 +14,7 @@ use super::part::Server;
 use crate::ask;
 
 /// How long one of them may take until it answers.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// All of them. They end with it, the last one first.
 pub struct Servers(Vec<ServerProcess>);
@@ -52,7 +52,10 @@ impl Servers {
 fn start(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<ServerProcess> {
     let folder = scratch.path().join(&server.name);
     fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let user = server.user.as_ref().filter(|_| is_root()).map(|name| user_by_name(name)).transpose()?;
+    let user = match &server.user {
+        Some(name) if is_root() => Some(user_by_name(name)?),
+        _ => None,
+    };
     user.as_ref().map(|user| chown(&folder, user)).transpose().context("giving the server its folder")?;
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     bench.values.add(&format!("{}_port", server.name), listener.local_addr()?.port());
@@ -69,7 +72,7 @@ fn start(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<Se
     let mut process = ServerProcess::spawn(user.into_iter().fold(spec, ServerSpec::run_as))?;
     let begin = Instant::now();
     while let Err(error) = ask(bench.programs.command(&bench.values.filled(&server.ready)?)?) {
-        if process.has_ended()?.is_some() || begin.elapsed() > PATIENCE {
+        if process.has_ended()?.is_some() || begin.elapsed() > TIMEOUT {
             bail!("{error:#}; its log ends: {}", process.log_tail(5));
         }
         thread::sleep(Duration::from_millis(100));

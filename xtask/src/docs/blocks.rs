@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 /// A fenced block that means something to `xtask docs`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Of the opening fence, counted from 1.
+    /// The line of the opening fence, counted from 1.
     pub line: usize,
     /// How far the fence is indented, in columns.
     pub indent: usize,
@@ -35,7 +35,7 @@ pub enum Content {
 /// One command of a transcript.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Of the `$`, counted from 1.
+    /// The line of the `$`, counted from 1.
     pub line: usize,
     /// Without the `$`, continued lines joined.
     pub command: String,
@@ -77,7 +77,7 @@ pub fn parse(text: &str) -> Vec<Result<Block, BadBlock>> {
 
 /// A fenced block as lines of the document.
 struct Raw<'a> {
-    /// Of the opening fence, counted from 0.
+    /// The line of the opening fence, counted from 0.
     start: usize,
     indent: usize,
     /// Between the fences, each with its indent removed.

@@ -19,7 +19,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(180);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// How long a command in the background may take until it says that it is ready.
-const READY_PATIENCE: Duration = Duration::from_secs(30);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a command in the background says when it is: nats-server, and an agent.
 const READY: [&str; 2] = ["ready", " serves"];
@@ -165,9 +165,8 @@ impl Sandbox {
         let spec = ServerSpec::new(&program, &log).args(&arguments).working_dir(&self.folder);
         let spec = spec.env("HOME", &self.home).env("NO_COLOR", "1").end_signal(StopSignal::Fast);
         let mut process = ServerProcess::spawn(spec)?;
-        let deadline = Instant::now() + READY_PATIENCE;
-        let is_ready = |text: String| READY.iter().any(|word| text.contains(word));
-        while !is_ready(fs::read_to_string(&log).unwrap_or_default()) {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        while !says_that_it_is_ready(&fs::read_to_string(&log).unwrap_or_default()) {
             if process.has_ended()?.is_some() || Instant::now() >= deadline {
                 bail!("`{name} &` did not say that it is ready:\n{}", process.log_tail(20));
             }
@@ -205,6 +204,10 @@ impl Sandbox {
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
         Ok(Outcome { exit: status.and_then(|status| status.code()), output: self.as_documented(output) })
     }
+}
+
+fn says_that_it_is_ready(text: &str) -> bool {
+    READY.iter().any(|word| text.contains(word))
 }
 
 /// The files that a word with a `*` in its last part names, in order; the word itself where there is none, as in a shell.
@@ -278,16 +281,19 @@ mod tests {
     fn a_command_in_the_background_is_ready_first_and_ends_with_the_document() {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
-        let words = |script: &str| ["etalon", "-c", script, "&"].map(str::to_owned);
-        sandbox.run(&words("sleep 0.2; echo $$ > pid; echo ready; exec sleep 60")).unwrap();
+        sandbox.run(&in_background("sleep 0.2; echo $$ > pid; echo ready; exec sleep 60")).unwrap();
         let pid = fs::read_to_string(sandbox.folder.join("pid")).unwrap();
         let process = PathBuf::from(format!("/proc/{}", pid.trim()));
         let is_shown = Path::new("/proc/self").exists();
         assert!(process.exists() || !is_shown);
-        let failed = sandbox.run(&words("echo broken")).map(|_| ()).unwrap_err().to_string();
+        let failed = sandbox.run(&in_background("echo broken")).map(|_| ()).unwrap_err().to_string();
         assert!(failed.contains("did not say that it is ready:\nbroken"), "{failed}");
         drop(sandbox);
         assert!(!process.exists());
+    }
+
+    fn in_background(script: &str) -> [String; 4] {
+        ["etalon", "-c", script, "&"].map(str::to_owned)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The same commit once more, from another folder: bit for bit the same, or a difference that somebody has to look at.
+//! The same commit once more, from another folder: bit for bit the same, or a difference that must be looked at.
 
 use std::fs;
 use std::path::Path;
@@ -28,8 +28,7 @@ pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool>
     let again = make(&clone, platforms)?;
     let mut is_same = true;
     for name in sums::names(made)? {
-        let read = |folder: &Path| fs::read(folder.join(&name)).with_context(|| format!("reading {name}"));
-        match difference(&read(made)?, &read(&again)?) {
+        match difference(&read_package(made, &name)?, &read_package(&again, &name)?) {
             None => eprintln!("the same  {name}"),
             Some(at) => {
                 is_same = false;
@@ -44,6 +43,10 @@ pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool>
         eprintln!("hint: the second ones are in {}; diffoscope shows what is different", kept.display());
     }
     Ok(is_same)
+}
+
+fn read_package(folder: &Path, name: &str) -> Result<Vec<u8>> {
+    fs::read(folder.join(name)).with_context(|| format!("reading {name}"))
 }
 
 /// Where two files begin to differ.

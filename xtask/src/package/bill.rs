@@ -24,7 +24,7 @@ pub struct Bill {
 /// A crate that is linked in, or that helped to build.
 pub struct Crate {
     pub listed: Listed,
-    /// As SPDX writes it.
+    /// The licence as SPDX writes it.
     pub licence: Option<String>,
     /// Where its sources are.
     pub folder: PathBuf,
@@ -32,7 +32,7 @@ pub struct Crate {
     sha256: Option<String>,
 }
 
-/// As the program's own list has it.
+/// A crate of the program's own list.
 #[derive(Deserialize)]
 pub struct Listed {
     pub name: String,
@@ -138,9 +138,13 @@ impl Bill {
     fn as_json(&self) -> Json {
         let root = self.crates.iter().find(|one| one.listed.root).map(Crate::as_json);
         let components: Vec<Json> = self.crates.iter().filter(|one| !one.listed.root).map(Crate::as_json).collect();
-        let reference = |index: &usize| self.crates.get(*index).map(Crate::reference);
         let dependencies = self.crates.iter().map(|one| {
-            let on: Vec<String> = one.listed.dependencies.iter().filter_map(reference).collect();
+            let on: Vec<String> = one
+                .listed
+                .dependencies
+                .iter()
+                .filter_map(|index| self.crates.get(*index).map(Crate::reference))
+                .collect();
             json!({ "ref": one.reference(), "dependsOn": on })
         });
         json!({

@@ -11,9 +11,9 @@ use super::toolchain;
 
 /// Cargo's profile, which is also the folder's name.
 const PROFILE: &str = "dist";
-/// A package is to be fetched in seconds: a program beyond this has grown by something that nobody meant to ship.
+/// A package is to be fetched in seconds: a program beyond this has grown by something that was not meant to be shipped.
 const MOST_BYTES: u64 = 20_000_000;
-/// Of one that brings a C library along, musl or MinGW's.
+/// The largest size of a program that brings a C library along, musl or MinGW's.
 const MOST_BYTES_WITH_LIBRARY: u64 = 22_000_000;
 
 /// Compiles étalon, if need be, and gives the program.

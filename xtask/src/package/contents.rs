@@ -19,13 +19,13 @@ pub enum Layout {
     Deb,
     /// Fedora's.
     Rpm,
-    /// Unpacked into any folder of Windows, where documents lie beside the program.
+    /// Unpacked into any folder of Windows, where documents lie next to the program.
     Windows,
 }
 
 /// Documents that go with the program, from the root of the repository.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
-/// Settings to begin with; none of them is in use before somebody puts it where it belongs.
+/// Settings to begin with; none of them is in use before it is put where it belongs.
 const EXAMPLES: [(&str, &str); 3] = [
     ("deploy/systemd/agent.env", "agent.env"),
     ("deploy/nats/etalon.conf", "nats/etalon.conf"),
@@ -76,7 +76,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What a system of Unix's kind has beside a program.
+    /// What a system of Unix's kind has next to a program.
     fn put_helpers(
         &self,
         release: &Release,
@@ -160,8 +160,7 @@ const DEBIAN_COPYRIGHT: &str = "étalon is licensed under MIT or Apache-2.0, at 
 
 /// A unit as a package installs it: the program in the system's own folder, and no word on how to install it by hand.
 fn installed(unit: &str) -> String {
-    let by_hand = |line: &&str| !line.starts_with("#   ") && *line != "#";
-    let kept: Vec<&str> = unit.lines().filter(by_hand).collect();
+    let kept: Vec<&str> = unit.lines().filter(|line| !line.starts_with("#   ") && *line != "#").collect();
     kept.join("\n").replace("/usr/local/bin/etalon", "/usr/bin/etalon") + "\n"
 }
 

@@ -10,7 +10,7 @@ use crate::ask;
 
 /// Its fields, but for what is counted.
 const CONTROL: &str = "deploy/packages/control";
-/// Nothing is enabled by installing the package; what somebody enabled since is ended before its program goes.
+/// Nothing is enabled by installing the package; what was enabled since is ended before its program goes.
 const BEFORE_REMOVAL: &str = "deploy/packages/prerm";
 
 /// Packs a tree that needs glibc of the version `glibc` or newer.

@@ -9,7 +9,7 @@ use crate::ask;
 
 /// A toolchain's own page of them.
 const PAGE: &str = "share/doc/rust/COPYRIGHT-library.html";
-/// Of the toolchain that Debian packages, in its folder.
+/// The path of the notices in the toolchain that Debian packages.
 const DEBIANS: &str = "share/doc/rustc-web/copyright";
 const ENTITIES: [(&str, &str); 9] = [
     ("&#34;", "\""),
@@ -30,10 +30,10 @@ pub struct Notices {
     pub licences: Vec<(String, String)>,
 }
 
-/// Of the toolchain that is in `sysroot`.
+/// Reads the notices of the toolchain that is in `sysroot`.
 ///
 /// # Errors
-/// It has no file that tells.
+/// It has no file with notices.
 pub fn notices(sysroot: &Path) -> Result<Notices> {
     if let Ok(page) = std::fs::read_to_string(sysroot.join(PAGE)) {
         return Ok(of_page(&page));
@@ -84,9 +84,12 @@ mod tests {
     fn a_page_is_read() {
         let page = "<html><title>x</title><body>\n<h1>Notices</h1>\n\n <p>By <b>us</b> &#60;a@b&#62;</p>\n\
             <h3>📦 one-1.0.0</h3><p>MIT</p><pre>\n  Be &#34;good&#34;\n</pre><pre>Or\nelse</pre>\n<h3>📦 two-2.0.0</h3>\n";
-        let licence = |text: &str| ("one-1.0.0 of Rust's library".to_owned(), text.to_owned());
         let licences = vec![licence("Be \"good\""), licence("Or\nelse")];
         assert_eq!(of_page(page), Notices { said: "Notices\nBy us <a@b>".to_owned(), licences });
+    }
+
+    fn licence(text: &str) -> (String, String) {
+        ("one-1.0.0 of Rust's library".to_owned(), text.to_owned())
     }
 
     #[test]

@@ -16,7 +16,7 @@ const OLDEST: (u32, u32) = (2, 34);
 /// The oldest glibc that has all that `program` imports.
 ///
 /// # Errors
-/// objdump cannot read it, or it asks for a library or a glibc that systems which are named in the documents lack.
+/// objdump cannot read it, or it asks for a library or a glibc that systems which are named in the documents do not have.
 pub fn oldest_glibc(program: &Path) -> Result<String> {
     let head = objdump("--private-headers", program)?;
     let strange = needed(&head).into_iter().find(|name| !EXPECTED.iter().any(|known| name.starts_with(known)));
@@ -82,11 +82,13 @@ fn is_static(head: &str) -> bool {
 /// The versions of glibc that the loader will ask for, by `objdump --private-headers`.
 fn versions(head: &str) -> BTreeSet<(u32, u32)> {
     let references = head.split_once("Version References:").map_or("", |(_, references)| references);
-    let version = |word: &str| {
-        let mut parts = word.strip_prefix("GLIBC_")?.split('.').map(str::parse);
-        Some((parts.next()?.ok()?, parts.next()?.ok()?))
-    };
-    references.split_whitespace().filter_map(version).collect()
+    references
+        .split_whitespace()
+        .filter_map(|word| {
+            let mut parts = word.strip_prefix("GLIBC_")?.split('.').map(str::parse);
+            Some((parts.next()?.ok()?, parts.next()?.ok()?))
+        })
+        .collect()
 }
 
 /// The symbols of `objdump --dynamic-syms` that are imported from one version of glibc.

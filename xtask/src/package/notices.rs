@@ -1,4 +1,4 @@
-//! The licences of what is linked in, which whoever passes the program on has to pass on too.
+//! The licences of what is linked in, which must be passed on with the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -59,9 +59,11 @@ fn licences(folder: &Path) -> Result<Vec<String>> {
     }
     files.sort();
     // Some are not in UTF-8: a name in Latin-1 is no reason to leave a licence out.
-    let read = |path: &std::path::PathBuf| {
-        let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        Ok(String::from_utf8_lossy(&bytes).replace('\r', "").trim().to_owned())
-    };
-    files.iter().map(read).collect()
+    files
+        .iter()
+        .map(|path: &std::path::PathBuf| {
+            let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+            Ok(String::from_utf8_lossy(&bytes).replace('\r', "").trim().to_owned())
+        })
+        .collect()
 }

@@ -42,7 +42,7 @@ const MUSL_FLAGS: [&str; 6] = [
 const LIBGCC: &str = "/usr/share/doc/libgcc-s1/copyright";
 
 impl Platform {
-    /// What compiles and links it, beside the toolchain in use.
+    /// What compiles and links it, besides the toolchain in use.
     pub fn requirements(self) -> Vec<&'static Requirement> {
         match self {
             Self::Glibc => Vec::new(),
@@ -51,7 +51,7 @@ impl Platform {
         }
     }
 
-    /// As compilers call it.
+    /// The name that compilers use.
     pub fn triple(self) -> String {
         match self {
             Self::Glibc => format!("{ARCH}-unknown-linux-gnu"),
@@ -75,7 +75,7 @@ impl Platform {
         if self == Self::Windows { "etalon.exe" } else { "etalon" }
     }
 
-    /// Flags of the compiler, beside those that every build has.
+    /// Flags of the compiler, besides those that every build has.
     pub fn flags(self) -> &'static [&'static str] {
         if self == Self::Musl { &MUSL_FLAGS } else { &[] }
     }

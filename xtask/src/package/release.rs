@@ -14,14 +14,14 @@ pub struct Release {
     pub version: String,
     /// When it was committed, in seconds since 1970: the time of every file.
     pub committed_s: u64,
-    /// The same, as documents tell it.
+    /// The same, as documents write it.
     pub committed: String,
-    /// What cargo tells of the packages that the workspace's lock names.
+    /// What cargo says of the packages that the workspace's lock names.
     pub metadata: Json,
 }
 
 impl Release {
-    /// Of the commit that is checked out in `root`.
+    /// Reads the release of the commit that is checked out in `root`.
     ///
     /// # Errors
     /// The tree differs from its commit, or git or cargo do not answer.

@@ -45,10 +45,10 @@ pub fn write(release: &Release, tree: &Tree, folder: &Path) -> Result<()> {
     let mut list = String::from("%defattr(-,root,root)\n");
     for entry in tree.entries()? {
         let path = format!("/{}", entry.display());
-        match tree.path().join(&entry).is_dir() {
-            false => writeln!(list, "\"{path}\"")?,
-            true if SYSTEMS.contains(&path.as_str()) => {}
-            true => writeln!(list, "%dir \"{path}\"")?,
+        if !tree.path().join(&entry).is_dir() {
+            writeln!(list, "\"{path}\"")?;
+        } else if !SYSTEMS.contains(&path.as_str()) {
+            writeln!(list, "%dir \"{path}\"")?;
         }
     }
     let files = work.path().join("files");

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 
 use crate::ask;
 
-/// Its name, beside what it sums.
+/// The name of the file, next to what it sums.
 pub const FILE: &str = "SHA256SUMS";
 
 /// The names of all files in a folder, sorted.

@@ -1,4 +1,4 @@
-//! A tarball: one folder, sorted, everything of the commit's time and of nobody.
+//! A tarball: one folder, sorted, everything of the commit's time and without an owner.
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ fn release() -> Release {
     }
 }
 
-/// `cargo test --workspace` has built it beside this test.
+/// `cargo test --workspace` has built it next to this test.
 fn etalon() -> Option<PathBuf> {
     let built = std::env::current_exe().unwrap().parent().unwrap().with_file_name("etalon");
     if !built.is_file() {
@@ -36,11 +36,23 @@ fn pack(etalon: &Path, folder: &Path) {
     // The size is not what is tested, and a debug build takes xz a minute.
     let program = folder.join("program");
     fs::write(&program, &fs::read(etalon).unwrap()[..100_000]).unwrap();
-    let tree = |layout| Tree::stage(&release, layout, &program, etalon, "none\n").unwrap();
-    tarball::write(&release, &tree(Layout::Archive), "etalon-1.2.3-here", folder).unwrap();
-    deb::write(&release, &tree(Layout::Deb), "2.34", folder).unwrap();
-    rpm::write(&release, &tree(Layout::Rpm), folder).unwrap();
-    zip::write(&release, &tree(Layout::Windows), "etalon-1.2.3-windows", folder).unwrap();
+    tarball::write(
+        &release,
+        &Tree::stage(&release, Layout::Archive, &program, etalon, "none\n").unwrap(),
+        "etalon-1.2.3-here",
+        folder,
+    )
+    .unwrap();
+    deb::write(&release, &Tree::stage(&release, Layout::Deb, &program, etalon, "none\n").unwrap(), "2.34", folder)
+        .unwrap();
+    rpm::write(&release, &Tree::stage(&release, Layout::Rpm, &program, etalon, "none\n").unwrap(), folder).unwrap();
+    zip::write(
+        &release,
+        &Tree::stage(&release, Layout::Windows, &program, etalon, "none\n").unwrap(),
+        "etalon-1.2.3-windows",
+        folder,
+    )
+    .unwrap();
     fs::remove_file(program).unwrap();
     sums::write(folder).unwrap();
 }
@@ -53,8 +65,7 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     // Clocks count in seconds in some of these formats.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     pack(&etalon, two.path());
-    let sums = |folder: &Path| fs::read_to_string(folder.join(sums::FILE)).unwrap();
-    assert_eq!(sums(one.path()), sums(two.path()));
+    assert_eq!(read_sums(one.path()), read_sums(two.path()));
     assert_eq!(sums::names(one.path()).unwrap().len(), 5);
 
     let said = |program: &str, arguments: &[&str]| {
@@ -82,6 +93,10 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     let unit =
         said("sh", &["-c", "dpkg-deb --fsys-tarfile *.deb | tar -xO ./usr/lib/systemd/system/etalon-agent.service"]);
     assert!(unit.contains("\nExecStart=/usr/bin/etalon agent ") && !unit.contains("/usr/local"), "{unit}");
+}
+
+fn read_sums(folder: &Path) -> String {
+    fs::read_to_string(folder.join(sums::FILE)).unwrap()
 }
 
 const RPM: &str = "etalon-1.2.3-1.x86_64.rpm";

@@ -41,13 +41,16 @@ pub fn cargo_build(release: &Release, platform: Platform) -> Result<Command> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home for cargo")?;
     let folders = [(home.as_path(), "/cargo"), (release.root.as_path(), "/etalon")];
-    let flag = |(from, to): &(&Path, &str)| {
-        let mut flag = OsString::from("--remap-path-prefix=");
-        flag.push(from);
-        flag.push(format!("={to}"));
-        flag
-    };
-    let all: Vec<OsString> = folders.iter().map(flag).chain(platform.flags().iter().map(OsString::from)).collect();
+    let all: Vec<OsString> = folders
+        .iter()
+        .map(|(from, to)| {
+            let mut flag = OsString::from("--remap-path-prefix=");
+            flag.push(from);
+            flag.push(format!("={to}"));
+            flag
+        })
+        .chain(platform.flags().iter().map(OsString::from))
+        .collect();
     // Folders may have spaces, so cargo parts the flags by this character.
     let all = all.join(OsStr::new("\x1f"));
     let in_c: Vec<String> =

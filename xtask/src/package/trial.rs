@@ -121,20 +121,23 @@ impl Way {
         fs::copy(package, root.join(&name)).with_context(|| format!("copying {name}"))?;
         let command =
             |line: &str| line.replace("PACKAGE", &format!("/{name}")).replace("ROOT", &root.to_string_lossy());
-        let order = |line: &str| match self.inside {
-            true => inside(&root, AS_ROOT, &["sh", "-c", &command(line)]),
-            false => ask(Command::new("sh").args(["-c", &command(line)])),
+        let order = |line: &str| {
+            if self.inside {
+                inside(&root, AS_ROOT, &["sh", "-c", &command(line)])
+            } else {
+                ask(Command::new("sh").args(["-c", &command(line)]))
+            }
         };
         order(self.prepare)?;
         let before = files(&root)?;
         let start = Instant::now();
         order(self.install)?;
         let installed = start.elapsed();
-        let said = inside(&root, AS_SOMEBODY, &[&[self.program], &QUICKSTART[..], &[RESULTS]].concat())?;
+        let said = inside(&root, AS_USER, &[&[self.program], &QUICKSTART[..], &[RESULTS]].concat())?;
         let took = start.elapsed();
         fs::remove_dir_all(root.join(RESULTS.trim_start_matches('/'))).context("removing the results")?;
         order(self.remove)?;
-        tell(&name, installed, took, &said, &changes(&before, &files(&root)?))
+        report(&name, installed, took, &said, &changes(&before, &files(&root)?))
     }
 }
 
@@ -150,11 +153,11 @@ fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
     let folder = scratch.path().join(package.file_stem().context("a package has a name")?);
     let mut quickstart = wine.windows(&folder.join("etalon.exe"));
     let said = ask(quickstart.args(QUICKSTART).arg("results").current_dir(scratch.path()))?;
-    tell(&name, installed, start.elapsed(), &said, &changes(&before, &files(&wine.drive())?))
+    report(&name, installed, start.elapsed(), &said, &changes(&before, &files(&wine.drive())?))
 }
 
-/// Tells what came of a package, true if nothing is left of it.
-fn tell(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
+/// Reports what came of a package, true if nothing is left of it.
+fn report(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
     eprintln!(
         "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
         installed.as_secs_f64(),
@@ -172,19 +175,19 @@ fn tell(name: &str, installed: Duration, took: Duration, said: &str, left: &str)
 
 /// The first line of what quickstart found.
 fn answer(said: &str) -> Result<String> {
-    let told: Json = serde_json::from_str(said).with_context(|| format!("reading what quickstart said: {said}"))?;
-    let rows = told["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
+    let results: Json = serde_json::from_str(said).with_context(|| format!("reading what quickstart said: {said}"))?;
+    let rows = results["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
     if !rows.iter().any(|row| row["verdict"].is_string()) {
-        bail!("quickstart gave no verdict: {}", told["answer"]);
+        bail!("quickstart gave no verdict: {}", results["answer"]);
     }
-    let answer = told["answer"].as_str().context("quickstart gave no answer")?;
+    let answer = results["answer"].as_str().context("quickstart gave no answer")?;
     Ok(answer.lines().next().unwrap_or_default().to_owned())
 }
 
 /// Who starts a program in a root: the number of a user and of a group.
 const AS_ROOT: &str = "0";
 /// A user without rights, as most are.
-const AS_SOMEBODY: &str = "65534";
+const AS_USER: &str = "65534";
 
 /// Runs a command in the root, with its own processes and no network: what it takes is in the package.
 fn inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
@@ -195,7 +198,7 @@ fn inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     let _ = writeln!(script, "mount --rbind /sys \"$root/sys\"");
     let _ = writeln!(script, "mount --rbind /dev \"$root/dev\"");
     let _ = writeln!(script, "export PATH=/usr/sbin:/usr/bin:/sbin:/bin");
-    // Its home and where it begins are a folder of nobody's; there need not be a shell to go there.
+    // Its home and where it begins are a folder of the user `nobody`; there need not be a shell to go there.
     let _ = writeln!(script, "as=\"--setgid=$user --setuid=$user --wd=/tmp\"");
     let _ = writeln!(script, "exec env -i PATH=\"$PATH\" HOME=/tmp unshare $as --root=\"$root\" \"$@\"");
     let mut unshare = Command::new("unshare");
@@ -247,7 +250,6 @@ fn files(root: &Path) -> Result<BTreeMap<String, String>> {
 
 /// What is there after and was not before, and the other way round.
 fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
-    let is_own = |path: &String| !DIARIES.iter().any(|diary| path.starts_with(diary));
     let mut text = String::new();
     for (path, kind) in after.iter().filter(|(path, kind)| is_own(path) && before.get(*path) != Some(kind)) {
         let _ = writeln!(text, "  + {path} {kind}");
@@ -256,4 +258,8 @@ fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) 
         let _ = writeln!(text, "  - {path} {kind}");
     }
     text
+}
+
+fn is_own(path: &str) -> bool {
+    !DIARIES.iter().any(|diary| path.starts_with(diary))
 }

@@ -67,10 +67,13 @@ mod tests {
                        ---- c stdout ----\nskipped: not this one\n\ntest result: FAILED.\n";
         let mut shown = Vec::new();
         let skipped = watch(printed.as_bytes(), &mut shown).unwrap();
-        let one = |test: &str, reason: &str| Skipped { test: test.to_owned(), reason: reason.to_owned() };
-        assert_eq!(skipped, [one("m::a", "no `fio`"), one("b", SLOW)]);
+        assert_eq!(skipped, [skipped_for("m::a", "no `fio`"), skipped_for("b", SLOW)]);
         let shown = String::from_utf8(shown).unwrap();
         assert!(shown.contains("test a ... ok") && shown.contains("---- c stdout ----") && !shown.contains("more"));
         assert_eq!(summary(&skipped).len(), 2);
+    }
+
+    fn skipped_for(test: &str, reason: &str) -> Skipped {
+        Skipped { test: test.to_owned(), reason: reason.to_owned() }
     }
 }

@@ -15,7 +15,7 @@ use wait4::Wait4 as _;
 
 use super::skipped::{self, Skipped};
 
-/// Suites that take longest, in this order: begun first, none of them is waited for alone.
+/// Suites that take longest, in this order: started first, none of them is waited for alone.
 const LONGEST: [&str; 7] =
     ["cli, cli", "Windows, under Wine", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
 
@@ -70,7 +70,7 @@ pub struct Ran {
 /// Compiles what these arguments of cargo name: a suite for each program of tests.
 ///
 /// # Errors
-/// It does not compile, which is shown, or cargo says what nobody understands.
+/// It does not compile, which is shown, or cargo says something unknown.
 pub fn compile(root: &Path, arguments: &[&str]) -> Result<Vec<Suite>> {
     let mut command = super::command(root, arguments);
     let output = command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit()).output();
@@ -81,13 +81,16 @@ pub fn compile(root: &Path, arguments: &[&str]) -> Result<Vec<Suite>> {
     Ok(messages.context("what cargo says")?.iter().filter_map(suite).collect())
 }
 
-/// The suite that one of cargo's messages tells of.
+/// The suite that one of cargo's messages names.
 fn suite(message: &Value) -> Option<Suite> {
-    let program = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    let program = message["executable"].as_str()?;
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
     let package = folder.file_name()?.to_string_lossy();
     let source = Path::new(message["target"]["src_path"].as_str()?).strip_prefix(folder).ok()?;
-    // The crate's own are in `src`; of the others the folder or the file tells which.
+    // The crate's own are in `src`; of the others the folder or the file says which.
     let own = source.starts_with("src");
     let target = message["target"]["name"].as_str()?;
     let mut command = Command::new(program);
@@ -97,14 +100,13 @@ fn suite(message: &Value) -> Option<Suite> {
 }
 
 /// Runs the suites, as many at a time as there are processors, those that take long first, and then those that run alone. Each is
-/// told of when it ends.
+/// reported when it ends.
 ///
 /// # Errors
 /// A suite does not start, or what it printed cannot be kept.
 pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let rank = |suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len());
-    suites.sort_by_key(rank);
+    suites.sort_by_key(|suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len()));
     let (suite, names) = ALONE;
     let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.part(&names));
     suites.extend(parted);
@@ -119,7 +121,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
                         let Some(suite) = left.lock().ok().and_then(|mut left| left.next()) else { return Ok(()) };
                         let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
                         let Ok(mut ended) = ended.lock() else { return Ok(()) };
-                        tell(&ran, &printed)?;
+                        report(&ran, &printed)?;
                         ended.push(ran);
                     }
                 })
@@ -132,7 +134,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     let mut ended = ended.into_inner().unwrap_or_default();
     for suite in alone {
         let (ran, printed) = one(suite, folder, LONGEST_SILENCE)?;
-        tell(&ran, &printed)?;
+        report(&ran, &printed)?;
         ended.push(ran);
     }
     Ok(ended)
@@ -176,13 +178,12 @@ fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ra
     Ok((ran, printed))
 }
 
-/// Waits until the suite has ended or its file has not grown for so long; tells whether the second came first.
+/// Waits until the suite has ended or its file has not grown for that long; true if the second came first.
 fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Duration) -> bool {
-    let size = || fs::metadata(printed).map_or(0, |file| file.len());
-    let (mut known, mut since) = (size(), Instant::now());
+    let (mut known, mut since) = (length(printed), Instant::now());
     while end.recv_timeout(Duration::from_secs(1).min(longest_silence)) == Err(RecvTimeoutError::Timeout) {
-        if size() != known {
-            (known, since) = (size(), Instant::now());
+        if length(printed) != known {
+            (known, since) = (length(printed), Instant::now());
         }
         if since.elapsed() >= longest_silence {
             return true;
@@ -191,7 +192,11 @@ fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Durat
     false
 }
 
-fn tell(ran: &Ran, printed: &[u8]) -> Result<()> {
+fn length(printed: &Path) -> u64 {
+    fs::metadata(printed).map_or(0, |file| file.len())
+}
+
+fn report(ran: &Ran, printed: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "-- {}", ran.name)?;
     out.write_all(printed)?;
@@ -242,18 +247,19 @@ mod tests {
     #[test]
     fn a_suite_that_hangs_is_ended_and_named() {
         let folder = tempfile::tempdir().unwrap();
-        let suite = |script: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            Suite::new("x", command)
-        };
         let started = Instant::now();
         let limit = Duration::from_secs(3);
-        let (hung, printed) = one(suite("echo begun; sleep 600; true"), folder.path(), limit).unwrap();
+        let (hung, printed) = one(shell_suite("echo begun; sleep 600; true"), folder.path(), limit).unwrap();
         assert!(started.elapsed() < Duration::from_secs(60));
         assert_eq!(hung.failure.as_deref(), Some("ended, since it printed nothing for 3 s"));
         assert!(printed.starts_with(b"begun\n"), "what it had printed is shown");
-        let (ran, _) = one(suite("for i in 1 2 3 4 5; do echo $i; sleep 1; done"), folder.path(), limit).unwrap();
+        let (ran, _) = one(shell_suite("for i in 1 2 3 4 5; do echo $i; sleep 1; done"), folder.path(), limit).unwrap();
         assert_eq!(ran.failure, None, "one that goes on printing may take longer");
+    }
+
+    fn shell_suite(script: &str) -> Suite {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Suite::new("x", command)
     }
 }

@@ -28,18 +28,15 @@ fn compare(text: &str, pages: &BTreeSet<&str>) -> Vec<Finding> {
         Some((index + 1, link.split_once(')')?.0))
     });
     let listed: BTreeSet<&str> = links.clone().map(|(_, page)| page).collect();
-    let finding = |path: &str, line: usize, item: &str, advice: &str| Finding {
-        path: path.to_owned(),
-        line,
-        rule: "book",
-        item: item.to_owned(),
-        advice: advice.to_owned(),
-    };
     let dead = links.filter(|(_, page)| !pages.contains(page));
     let dead = dead.map(|(line, page)| finding(SUMMARY, line, page, "there is no such page"));
     let unlisted = pages.iter().filter(|page| !listed.contains(*page));
     let unlisted = unlisted.map(|page| finding(&format!("docs/{page}"), 1, page, "put it into docs/SUMMARY.md"));
     dead.chain(unlisted).collect()
+}
+
+fn finding(path: &str, line: usize, item: &str, advice: &str) -> Finding {
+    Finding { path: path.to_owned(), line, rule: "book", item: item.to_owned(), advice: advice.to_owned() }
 }
 
 #[cfg(test)]

@@ -65,21 +65,26 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
 
 /// The rooms with what they know, as the document has them.
 fn drawing() -> String {
-    let line = |(room, knows): &(&str, &[&str])| match knows {
-        [] => format!("{room:<8} ─▶ nothing\n"),
-        knows => format!("{room:<8} ─▶ {}\n", knows.join(" ")),
-    };
-    format!("```rooms\n{}```\n", ROOMS.iter().rev().map(line).collect::<String>())
+    format!(
+        "```rooms\n{}```\n",
+        ROOMS
+            .iter()
+            .rev()
+            .map(|(room, knows)| match knows {
+                [] => format!("{room:<8} ─▶ nothing\n"),
+                knows => format!("{room:<8} ─▶ {}\n", knows.join(" ")),
+            })
+            .collect::<String>()
+    )
 }
 
 fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
     let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
     let mut findings = Vec::new();
     let mut report = |item: &str, advice: String| {
-        let starts = |line: &str| line.trim_start().starts_with(item);
         findings.push(Finding {
             path: path.to_owned(),
-            line: 1 + text.lines().position(starts).unwrap_or(0),
+            line: 1 + text.lines().position(|line| line.trim_start().starts_with(item)).unwrap_or(0),
             rule: "rooms",
             item: item.to_owned(),
             advice,
@@ -109,17 +114,20 @@ fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
 /// The crate of a library in C knows no other of ours, so that it holds calls of the library and nothing else.
 fn check_foreign(path: &str, engine: &str, text: &str) -> Result<Vec<Finding>> {
     let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
-    let report = |item: &str, advice: String| {
-        let item = item.to_owned();
-        Finding { path: path.to_owned(), line: 1, rule: "rooms", item, advice }
-    };
     let name = format!("{engine}-ffi");
     let package = manifest.get("package").and_then(|package| package.get("name"));
     let is_named = package.and_then(toml::Value::as_str) == Some(&name);
-    let misnamed = (!is_named).then(|| report("name", format!("call the crate {name}, as its engine's folder")));
+    let misnamed =
+        (!is_named).then(|| foreign_finding(path, "name", format!("call the crate {name}, as its engine's folder")));
     let known = dependencies(&manifest).into_iter().filter(|name| ROOMS.iter().any(|(ours, _)| ours == name));
-    let known = known.map(|room| report(&room, format!("{name} knows no crate of ours, and not {room}")));
+    let known =
+        known.map(|room| foreign_finding(path, &room, format!("{name} knows no crate of ours, and not {room}")));
     Ok(misnamed.into_iter().chain(known).collect())
+}
+
+fn foreign_finding(path: &str, item: &str, advice: String) -> Finding {
+    let item = item.to_owned();
+    Finding { path: path.to_owned(), line: 1, rule: "rooms", item, advice }
 }
 
 /// The packages in every table of dependencies: plain, dev, build, and for one platform.

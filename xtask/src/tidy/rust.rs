@@ -1,4 +1,4 @@
-//! Rules about Rust code that neither the compiler nor clippy knows, checked on its tokens, so that comments mislead nobody and
+//! Rules about Rust code that neither the compiler nor clippy knows, checked on its tokens, so that comments do not mislead and
 //! no macro's body is a hiding place.
 
 use std::collections::BTreeSet;
@@ -41,12 +41,15 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
 
 /// Every identifier in `tokens`, at any depth.
 fn words(tokens: &TokenStream) -> BTreeSet<String> {
-    let of = |token: TokenTree| match token {
-        TokenTree::Ident(ident) => BTreeSet::from([ident.to_string()]),
-        TokenTree::Group(group) => words(&group.stream()),
-        _ => BTreeSet::new(),
-    };
-    tokens.clone().into_iter().flat_map(of).collect()
+    tokens
+        .clone()
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Ident(ident) => BTreeSet::from([ident.to_string()]),
+            TokenTree::Group(group) => words(&group.stream()),
+            _ => BTreeSet::new(),
+        })
+        .collect()
 }
 
 /// The words in the parentheses behind a word, or behind its `!`.

@@ -1,4 +1,4 @@
-//! A server of Windows as a system: one that étalon for Windows starts itself, and one beside a server of Linux.
+//! A server of Windows as a system: one that étalon for Windows starts itself, and one next to a server of Linux.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::trials::{Bench, PATIENCE, says};
+use super::trials::{Bench, TIMEOUT, says};
 use crate::{ask, docs, releases};
 
 /// The folder of its programs, fetched at the first call.
@@ -30,7 +30,7 @@ fn plan(bin_dir: &Path) -> String {
     )
 }
 
-/// As Wine shows Linux's root.
+/// The path by which Wine shows a file of Linux's root.
 fn windows_path(path: &Path) -> String {
     format!("Z:{}", path.display().to_string().replace('/', "\\"))
 }
@@ -50,18 +50,18 @@ pub fn killed(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs(bench.root)?;
     fs::write(bench.path("long.toml"), plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
     let mut etalon = bench.etalon("run long.toml -o long").stderr(Stdio::null()).spawn()?;
-    let begun =
+    let started =
         wait_for(|| Ok(bench.store("long").is_ok() && running(&bin_dir).len() > 3 || etalon.try_wait()?.is_some()));
     let has_ended = etalon.try_wait()?;
     etalon.kill()?;
     etalon.wait()?;
-    begun.context("its server was not started")?;
+    started.context("its server was not started")?;
     ensure!(has_ended.is_none(), "étalon ended by itself");
     wait_for(|| Ok(running(&bin_dir).is_empty())).with_context(|| format!("still running: {:?}", running(&bin_dir)))
 }
 
 /// The question of 2016: the same plan on a server of Linux and on one of Windows, in one report.
-pub fn beside_linux(bench: &Bench<'_>) -> Result<()> {
+pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs(bench.root)?;
     let data = bench.path("pgdata");
     let words = ["-A", "trust", "-U", "etalon", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
@@ -103,18 +103,18 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
 /// Process numbers of what was started of these programs.
 fn running(bin_dir: &Path) -> Vec<PathBuf> {
     let programs = windows_path(bin_dir);
-    let is_of_them = |process: &PathBuf| {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(|process| {
         let line = fs::read(process.join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).replace('/', "\\").contains(&programs)
-    };
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    all.filter(is_of_them).collect()
+    })
+    .collect()
 }
 
 fn wait_for(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so()? {
-        ensure!(Instant::now() < deadline, "nothing happened within {} s", PATIENCE.as_secs());
+        ensure!(Instant::now() < deadline, "nothing happened within {} s", TIMEOUT.as_secs());
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::docs;
 /// Their transcripts hold under Wine as they do on Linux.
 const DOCUMENTS: [&str; 2] = ["docs/import.md", "docs/pages.md"];
 /// For a command to get as far as is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 type Trial = fn(&Bench<'_>) -> Result<()>;
 
@@ -30,12 +30,12 @@ pub fn run(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
         ("backups are restored", backup),
         ("a private server of Windows", postgres::private),
         ("a killed étalon leaves no server", postgres::killed),
-        ("servers of Linux and of Windows in one report", postgres::beside_linux),
+        ("servers of Linux and of Windows in one report", postgres::next_to_linux),
     ];
     let mut failed = 0;
-    let mut tell = |name: &str, started: Instant, held: Result<()>| {
+    let mut report = |name: &str, started: Instant, passed: Result<()>| {
         let took = started.elapsed().as_secs_f64();
-        match held {
+        match passed {
             Ok(()) => eprintln!("ok      {took:>6.1} s  {name}"),
             Err(error) => {
                 failed += 1;
@@ -45,15 +45,15 @@ pub fn run(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
     };
     for (name, trial) in own {
         let started = Instant::now();
-        tell(name, started, trial(&bench));
+        report(name, started, trial(&bench));
     }
     let documents = docs::Options { bless: false, documents: DOCUMENTS.map(|name| root.join(name)).into() };
     let started = Instant::now();
-    let held = docs::run_with(root, &documents, command).and_then(|held| {
-        ensure!(held, "see above");
+    let passed = docs::run_with(root, &documents, command).and_then(|passed| {
+        ensure!(passed, "see above");
         Ok(())
     });
-    tell("the transcripts of documents", started, held);
+    report("the transcripts of documents", started, passed);
     Ok(failed == 0)
 }
 
@@ -67,7 +67,7 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// In the folder of trials.
+    /// A path in the folder of trials.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -140,7 +140,7 @@ fn sqlio(bench: &Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Every cache that SQLIO knew, and threads beside the port.
+/// Every cache that SQLIO knew, and threads besides the port.
 const DISK: &str = "[systems.port]\nurl = \"disk:.\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 16\nop = \"read\"\ndepth = 4\n\
     block_kb = 8\ncache = [\"none\", \"hw\", \"fs\", \"all\"]\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"200ms\"\n";
 
@@ -152,8 +152,8 @@ fn backup(bench: &Bench<'_>) -> Result<()> {
 fn resumed(bench: &Bench<'_>) -> Result<()> {
     let mut child =
         bench.etalon("run quickstart --quick --set schedule.rounds=3 -o killed").stderr(Stdio::null()).spawn()?;
-    let deadline = Instant::now() + PATIENCE;
-    let begun = loop {
+    let deadline = Instant::now() + TIMEOUT;
+    let started = loop {
         ensure!(child.try_wait()?.is_none(), "it ended before it was killed");
         ensure!(Instant::now() < deadline, "no run began");
         if let Ok(store) = bench.store("killed") {
@@ -164,7 +164,7 @@ fn resumed(bench: &Bench<'_>) -> Result<()> {
     std::thread::sleep(Duration::from_secs(2));
     child.kill()?;
     child.wait()?;
-    let store = begun.strip_prefix(bench.folder.path())?.display().to_string();
+    let store = started.strip_prefix(bench.folder.path())?.display().to_string();
     // Volumes may still be without names when the first program of Wine starts, and the drive looks like another one.
     let resume = format!("resume {store}");
     let said = bench.ran(&resume, 0).or_else(|_| bench.ran(&resume, 0))?;

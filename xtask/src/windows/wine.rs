@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::ask;
 use crate::requirements::{WINE, make_sure};
 
-/// Of no use to étalon, and each is a question or a file outside the prefix: .NET, HTML, menus.
+/// What is of no use to étalon, and each is a question or a file outside the prefix: .NET, HTML, menus.
 const WITHOUT: &str = "mscoree,mshtml,winemenubuilder.exe=";
 /// Since Windows 10, and Wine 8 has none.
 const PRIMITIVES: &str = "bcryptprimitives.dll";
@@ -29,7 +29,7 @@ impl Drop for Wine {
 }
 
 impl Wine {
-    /// In `target/wine`, made at the first call.
+    /// Starts Wine in `target/wine`, made at the first call.
     ///
     /// # Errors
     /// Wine is not there, or does not start.
@@ -86,12 +86,11 @@ impl Wine {
         command
     }
 
-    /// Writes `etalon-wine` beside `etalon.exe`: a command like Linux's own.
+    /// Writes `etalon-wine` next to `etalon.exe`: a command like Linux's own.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn wrap(&self, etalon: &Path) -> Result<PathBuf> {
-        let quoted = |text: &str| shlex::try_quote(text).map(|quoted| quoted.into_owned());
         let mut script = "#!/bin/sh\n# Written by `cargo xtask windows`: étalon for Windows, under Wine.\n".to_owned();
         for (name, value) in self.variables() {
             script += &format!("export {name}={}\n", quoted(&value)?);
@@ -103,4 +102,8 @@ impl Wine {
         ask(Command::new("chmod").arg("+x").arg(&path))?;
         Ok(path)
     }
+}
+
+fn quoted(text: &str) -> Result<String, shlex::QuoteError> {
+    shlex::try_quote(text).map(|quoted| quoted.into_owned())
 }
