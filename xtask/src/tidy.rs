@@ -5,6 +5,7 @@
 
 mod book;
 mod files;
+mod plain;
 mod rooms;
 mod rust;
 
@@ -44,6 +45,9 @@ impl fmt::Display for Finding {
 struct Exceptions {
     #[serde(default)]
     exception: Vec<toml::Spanned<Exception>>,
+    /// The rules about the language of the code.
+    #[serde(default)]
+    plain: plain::Plain,
 }
 
 /// One allowed breach.
@@ -76,10 +80,12 @@ pub fn run(root: &Path) -> Result<bool> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).context(EXCEPTIONS),
     };
+    let rules: Exceptions = toml::from_str(&exceptions).context(EXCEPTIONS)?;
     let files = files::list(root)?;
     let mut findings = files::check(root, &files)?;
     findings.extend(rust::check_all(root, &files)?);
     findings.extend(rooms::check_all(root, &files)?);
+    findings.extend(plain::check_all(root, &files, &rules.plain)?);
     findings.extend(book::check(root, &files)?);
     let findings = except(findings, &exceptions)?;
     for finding in &findings {
@@ -113,11 +119,8 @@ fn except(findings: Vec<Finding>, text: &str) -> Result<Vec<Finding>> {
             advice,
         });
     }
-    let is_allowed = |finding: &Finding| {
-        let mut entries = exceptions.exception.iter();
-        entries.any(|entry| entry.get_ref().covers(finding))
-    };
-    left.extend(findings.into_iter().filter(|f| !is_allowed(f)));
+    let entries = &exceptions.exception;
+    left.extend(findings.into_iter().filter(|finding| !entries.iter().any(|entry| entry.get_ref().covers(finding))));
     left.sort();
     left.dedup();
     Ok(left)
