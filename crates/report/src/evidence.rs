@@ -189,7 +189,7 @@ impl Evidence {
     }
 
     fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
-        crate::older::put_failures_back(&mut self.measurements, source);
+        crate::compat::put_failures_back(&mut self.measurements, source);
         crate::motion::keep_believed(&self.measurements, &mut self.marks);
         self
     }
