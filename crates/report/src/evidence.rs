@@ -190,7 +190,7 @@ impl Evidence {
 
     fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
         crate::compat::put_failures_back(&mut self.measurements, source);
-        crate::motion::keep_believed(&self.measurements, &mut self.marks);
+        crate::unsteadiness::keep_believed(&self.measurements, &mut self.marks);
         self
     }
 

@@ -18,7 +18,6 @@ mod latency;
 pub mod look;
 mod lookup;
 pub mod markdown;
-mod motion;
 pub mod number;
 mod order_entry;
 pub mod pages;
@@ -27,6 +26,7 @@ pub mod pilot;
 pub mod spatial;
 pub mod svg;
 pub mod text;
+mod unsteadiness;
 pub mod views;
 mod words;
 
