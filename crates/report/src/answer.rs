@@ -12,9 +12,9 @@ use crate::comparison::{
     ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Side, SideLetter, Table,
     Warning,
 };
+use crate::labels::{is_promised, metric_name};
 use crate::number::{RowUnit, Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
-use crate::words::{is_promised, metric_name};
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
@@ -277,7 +277,7 @@ impl Question<'_> {
 
     /// Of a better and of a worse side.
     fn words(&self) -> [&'static str; 2] {
-        [Verdict::Faster, Verdict::Slower].map(|verdict| crate::words::verdict_word(verdict, self.metric))
+        [Verdict::Faster, Verdict::Slower].map(|verdict| crate::labels::verdict_word(verdict, self.metric))
     }
 
     /// What B does beside A, or A beside B if that is the larger number. `None` where the rows point both ways.
@@ -365,7 +365,7 @@ impl Question<'_> {
         };
         let mut found: Vec<String> = Vec::new();
         for row in self.others.iter().filter(is_other) {
-            let word = row.verdict().map_or("", |verdict| crate::words::verdict_word(verdict, &row.metric));
+            let word = row.verdict().map_or("", |verdict| crate::labels::verdict_word(verdict, &row.metric));
             let of_metric = self.others.iter().filter(|other| other.metric.id == row.metric.id).count();
             let alike = self
                 .others

@@ -11,11 +11,11 @@ use model::{Case, RunState, Value};
 use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
+use crate::labels::unfinished;
 use crate::lookup::{Lookup, by_run};
 use crate::number::median;
 use crate::text::clean;
 use crate::views::{Column, Entry, Form, Table, View};
-use crate::words::unfinished;
 
 /// Metric prefix per query type.
 const THROUGHPUT: &str = "throughput_";

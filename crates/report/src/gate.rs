@@ -16,8 +16,8 @@ use crate::comparison::{
     Warning,
 };
 use crate::evidence::Unfinished;
+use crate::labels::{change, interval_words, metric_name, promise_of};
 use crate::number::{Script, count};
-use crate::words::{change, interval_words, metric_name, promise_of};
 
 /// Handling of undecided rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use self::apart::Apart;
 use self::loads::LoadTried;
 use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;
+use crate::labels::created_rfc3339;
 use crate::views::{self, View};
-use crate::words::created_rfc3339;
 
 /// Version of the object's shape.
 pub const SCHEMA_VERSION: u32 = 2;

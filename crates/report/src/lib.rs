@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod gate;
 pub mod html;
 pub mod json;
+mod labels;
 mod latency;
 pub mod look;
 mod lookup;
@@ -28,8 +29,7 @@ pub mod svg;
 pub mod text;
 mod unsteadiness;
 pub mod views;
-mod words;
 
 pub use comparison::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 pub use evidence::{Evidence, SeriesSource};
-pub use words::verdict_words;
+pub use labels::verdict_words;

@@ -7,8 +7,8 @@ use stats::Verdict;
 
 use crate::comparison::{Comparison, NoVerdict, Outcome};
 use crate::evidence::Evidence;
+use crate::labels::{change, has_pairs, row_title, verdict_word};
 use crate::number::{Script, count};
-use crate::words::{change, has_pairs, row_title, verdict_word};
 use crate::{CompareError, Options, compare};
 
 // A plan cannot ask for a look that no verdict follows from.

@@ -2,13 +2,13 @@
 
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::evidence::Evidence;
-use crate::number::{RowUnit, Script, half, percent};
-use crate::text::{clean, rows_of_remedy};
-use crate::views;
-use crate::words::{
+use crate::labels::{
     RowNotes, absent_of, arrow, change, exploring, interval_words, metric_name, primary_family, reason_of_all,
     row_unit, table_title,
 };
+use crate::number::{RowUnit, Script, half, percent};
+use crate::text::{clean, rows_of_remedy};
+use crate::views;
 
 /// The comparisons, and what families tell beside them.
 pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {

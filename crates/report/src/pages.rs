@@ -12,10 +12,10 @@ use store::StoredMeasurement;
 use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
+use crate::labels::{families, verdict_words};
 use crate::lookup::{Lookup, by_run};
 use crate::number::{count, median};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Table, View};
-use crate::words::{families, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "pages";

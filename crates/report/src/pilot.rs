@@ -5,7 +5,7 @@ use stats::Sequence;
 
 use crate::comparison::{Comparison, Families, Family, MetricFilter, is_asked};
 use crate::evidence::Evidence;
-use crate::words::{has_pairs, row_title};
+use crate::labels::{has_pairs, row_title};
 use crate::{CompareError, Options, compare};
 
 /// What a pilot tells of a plan.

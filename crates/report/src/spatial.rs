@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
+use crate::labels::{families, verdict_words};
 use crate::number::{Script, significant};
 use crate::views::{Bar, BarGroup, Bars, Column as Heading, Entry, Family, Form, Look, Table, View};
-use crate::words::{families, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";

@@ -6,8 +6,8 @@ use model::facts::Difference;
 use super::projection::KEY_SYSTEM;
 use super::set::ComparisonSet;
 use crate::evidence::{Evidence, IMPORTED};
+use crate::labels::{created, design};
 use crate::text::{clean, clipped};
-use crate::words::{created, design};
 
 /// So many systems have a line of their own.
 const SYSTEMS: usize = 3;

@@ -14,7 +14,7 @@ use super::row::NoVerdict;
 use super::set::{AllowedBy, Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
-use crate::{order_entry, words};
+use crate::{labels, order_entry};
 
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
@@ -53,7 +53,7 @@ pub fn notes(
         add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        add(NoteKind::Unfinished, words::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
+        add(NoteKind::Unfinished, labels::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
     }
     for disturbance in disturbances {
         add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));

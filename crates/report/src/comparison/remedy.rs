@@ -13,10 +13,10 @@ use super::row::{Comparison, NoVerdict, Outcome, Side};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 use crate::evidence::{Evidence, IMPORTED};
+use crate::labels::{has_pairs, row_title};
 use crate::look;
 use crate::lookup::Lookup;
 use crate::number::{Script, whole};
-use crate::words::{has_pairs, row_title};
 use again::Again;
 
 /// More rounds than these beyond those that there are nobody waits for, and an estimate from few means nothing.

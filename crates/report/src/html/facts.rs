@@ -7,7 +7,7 @@ use model::{Facts, Nature};
 
 use crate::comparison::{ComparisonSet, DroppedRun, Table, Warning};
 use crate::evidence::{CLIENT, Evidence};
-use crate::words::{metric_name, table_title};
+use crate::labels::{metric_name, table_title};
 
 /// The facts: those that differ first, the others folded.
 pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {

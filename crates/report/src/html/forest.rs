@@ -12,9 +12,9 @@ use stats::Verdict;
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
+use crate::labels::{interval_name, metric_name, promise_of, table_title, verdict_words};
 use crate::number::{Script, count};
 use crate::text::wrapped;
-use crate::words::{interval_name, metric_name, promise_of, table_title, verdict_words};
 
 /// How a picture is laid out.
 struct Layout {
@@ -286,7 +286,7 @@ fn short(text: &str, most: usize) -> String {
 /// The row's name at the left, its verdict and figures at the right.
 fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
-    let said = match (row.no_verdict(), crate::words::change(row)) {
+    let said = match (row.no_verdict(), crate::labels::change(row)) {
         (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a ({}): {}", side.as_str(), gist(missing)),
         (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
         (Some(_), None) => "n/a no verdict".to_owned(),
@@ -329,7 +329,7 @@ pub fn verdict_shape(row: &Comparison) -> Shape {
 }
 
 fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
-    let change = crate::words::change(row);
+    let change = crate::labels::change(row);
     let figures = change
         .map_or_else(String::new, |c| format!("{} {}", c.point(Script::Typographic), c.interval(Script::Typographic)));
     let (word, rest) = verdict_words(row, set);
@@ -351,7 +351,7 @@ fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {
                 th scope="row" { bdi { (headings.text(table)) } " " bdi { (name(table, row)) } }
-                @match crate::words::change(row) {
+                @match crate::labels::change(row) {
                     Some(change) => {
                         td { (change.point(Script::Typographic)) }
                         td { (change.interval(Script::Typographic)) }

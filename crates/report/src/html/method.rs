@@ -3,9 +3,9 @@ use model::{Length, Promise, Schedule, Standing};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
+use crate::labels::{created, estimator_words, rounds_of_cases};
 use crate::look;
 use crate::number::{Script, count, ordinal, percent, whole};
-use crate::words::{created, estimator_words, rounds_of_cases};
 
 pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {

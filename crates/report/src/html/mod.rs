@@ -73,7 +73,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
                     (head::navigation(parts.iter().map(|part| (part.id, part.short))))
                     @for part in &parts { (part.render()) }
                 }
-                footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::words::created(evidence)) " UTC" } }
+                footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::labels::created(evidence)) " UTC" } }
                 script type="application/json" id="etalon-data" { (PreEscaped(data::embedded(evidence, set))) }
                 script { (PreEscaped(SCRIPT)) }
             }

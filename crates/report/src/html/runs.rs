@@ -11,9 +11,9 @@ use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class
 use super::figure::{Figure, legend, nothing};
 use crate::comparison::{Index, RunPoint};
 use crate::evidence::Evidence;
+use crate::labels::{arrow, metric_name};
 use crate::lookup::Lookup;
 use crate::number::{RowUnit, Script, median};
-use crate::words::{arrow, metric_name};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 240;

@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use model::Role;
 
 use crate::comparison::{ComparisonSet, Figure};
+use crate::labels::{absent_of, arrow, better_words, design, estimator_words, metric_name};
 use crate::number::{RowUnit, Script, half, percent};
-use crate::words::{absent_of, arrow, better_words, design, estimator_words, metric_name};
 
 /// Figures instead of comparisons.
 pub fn is_single(set: &ComparisonSet) -> bool {

@@ -6,11 +6,11 @@ use stats::Verdict;
 use super::forest::verdict_class;
 use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, Pairing, Rules, Side, Table};
-use crate::number::{RowUnit, Script, half, p_value, percent};
-use crate::words::{
+use crate::labels::{
     RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, interval_words, metric_name,
     of_one_look, primary_family, reason_of_all, row_unit, table_title,
 };
+use crate::number::{RowUnit, Script, half, p_value, percent};
 
 /// So many rows of a table are read in one go; the others are folded, as many at a time.
 const PAGE: usize = 1_000;

@@ -2,8 +2,8 @@ use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::table::{figure, figure_notes, mark, render_notes};
 use crate::comparison::{ComparisonSet, Figure};
+use crate::labels::{RowNotes, arrow, estimator_words, metric_name};
 use crate::number::{RowUnit, Script};
-use crate::words::{RowNotes, arrow, estimator_words, metric_name};
 
 /// Some figures of a set.
 pub fn render<'f>(set: &ComparisonSet, figures: impl IntoIterator<Item = &'f Figure>, options: &TextOptions) -> String {

@@ -9,9 +9,9 @@ use stats::Verdict;
 use super::{Rows, TextOptions, above, clean, clipped, differences, dropped, figures, head, legend, remedies, table};
 use super::{render_views, wrapped};
 use crate::comparison::{Comparison, ComparisonSet, Figure, Note, NoteKind, Outcome, Table};
+use crate::labels::{has_pairs, table_title, verdict_words};
 use crate::number::count;
 use crate::views::overview;
-use crate::words::{has_pairs, table_title, verdict_words};
 
 /// Cases that are shown where there is room.
 const MOST_CASES: usize = 40;

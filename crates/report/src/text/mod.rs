@@ -15,12 +15,12 @@ pub(crate) use remedies::rows as rows_of_remedy;
 use unicode_width::UnicodeWidthStr;
 
 use crate::comparison::{ComparisonSet, DroppedRun, KNEE_SHARE, NoteKind, Table};
+use crate::labels::{
+    estimator_words, exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
+};
 use crate::number::{Script, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
 use crate::views::{View, curves, hosts, overview};
-use crate::words::{
-    estimator_words, exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
-};
 
 /// Whether single runs are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{Runs, TextOptions, every_row};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
+use crate::labels::{RowNotes, absent_of, arrow, change, metric_name, row_unit};
 use crate::number::{RowUnit, Script, half, percent};
-use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit};
 
 /// Letters of a side's name over its column, where there is room for names.
 const LONGEST_SIDE: usize = 22;

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::{Bar, BarGroup, Bars, Column, Entry, Form, Look, Table, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
+use crate::labels::{latency_of, of_one_look, rate_words};
 use crate::number::{RowUnit, Script, percent};
 use crate::text::{Align, clipped};
-use crate::words::{latency_of, of_one_look, rate_words};
 
 /// A rate over a key that is swept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

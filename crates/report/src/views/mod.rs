@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::comparison::{Comparison, ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
+use crate::labels::{absent, change, unfinished_above};
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
 use crate::text::{Align, wrapped};
-use crate::words::{absent, change, unfinished_above};
 use crate::{backup, barrel, order_entry, pages, spatial};
 
 /// A workload whose cases have views beside the comparison.

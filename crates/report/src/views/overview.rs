@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Column, Entry, Form, Look, Table, View};
 use crate::comparison::{Comparison, ComparisonSet, Side, Table as Pair};
+use crate::labels::{arrow, metric_name, table_title};
 use crate::number::RowUnit;
 use crate::text::clipped;
-use crate::words::{arrow, metric_name, table_title};
 use model::Direction;
 
 /// Letters of a system's name over its column.
