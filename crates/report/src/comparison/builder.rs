@@ -5,11 +5,11 @@ use model::{DurabilityTier, Metric, RunState};
 use super::disturbance::{self, Readings};
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
+use super::missing_runs;
 use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, DifferentRows, NoVerdict, SideLetter};
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
-use super::survivors;
 use super::warning::Warning;
 use super::work;
 use crate::evidence::Evidence;
@@ -22,7 +22,7 @@ pub struct Builder<'a> {
     projection: &'a Projection,
     rules: Rules,
     unused: Vec<String>,
-    /// See [`survivors::cut_off`].
+    /// See [`missing_runs::cut_off`].
     cut_off: BTreeMap<&'a str, usize>,
     /// What was read of other programs, if it disturbed any run.
     disturbing: Option<Readings>,
@@ -46,7 +46,7 @@ struct Group {
 impl<'a> Builder<'a> {
     pub fn new(evidence: &'a Evidence, index: &'a Index<'a>, projection: &'a Projection, rules: Rules) -> Builder<'a> {
         let unused = projection.unused(&evidence.cases);
-        let cut_off = survivors::cut_off(evidence, &index.ends);
+        let cut_off = missing_runs::cut_off(evidence, &index.ends);
         let disturbing = disturbance::readings(evidence);
         Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
             b: &cases_b,
             matched,
             warnings,
-            cut_off_of_systems: survivors::cut_off_of_systems(self.evidence, &self.cut_off, [&cases_a, &cases_b]),
+            cut_off_of_systems: missing_runs::cut_off_of_systems(self.evidence, &self.cut_off, [&cases_a, &cases_b]),
             label,
             no_verdict,
             is_shown: &|metric| matches!(fate, Fate::Shown(filter) if is_shown(filter, metric)),

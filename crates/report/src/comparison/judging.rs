@@ -5,10 +5,10 @@ use model::{Absence, Case, Length, Mark, MarkKind, Metric, NoValue, Quantity, Re
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};
+use super::missing_runs::{self, Ends};
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
 use super::set::Rules;
-use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use super::{centre, failures};
 use crate::evidence::Evidence;
@@ -43,8 +43,8 @@ impl<'a> Index<'a> {
         let mut index = Index {
             lookup: Lookup::new(evidence),
             readings: BTreeMap::new(),
-            ends: survivors::ends(evidence),
-            first: survivors::measured_first(evidence),
+            ends: missing_runs::ends(evidence),
+            first: missing_runs::measured_first(evidence),
             conflicts: BTreeMap::new(),
             told: BTreeMap::new(),
             metrics: BTreeMap::new(),
@@ -197,7 +197,7 @@ pub struct RowCases<'a> {
     pub matched: MatchedCases,
     /// Common to all metrics of these cases.
     pub warnings: Vec<Warning>,
-    /// See [`survivors::cut_off_of_systems`].
+    /// See [`missing_runs::cut_off_of_systems`].
     pub cut_off_of_systems: [usize; 2],
     /// Distinguishes the row's case.
     pub label: Vec<(String, String)>,
@@ -210,7 +210,7 @@ pub struct RowCases<'a> {
 /// Without verdict, which needs all rows.
 pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
-    let too_few = survivors::too_few_operations(index, cases, metric);
+    let too_few = missing_runs::too_few_operations(index, cases, metric);
     let withheld = withheld(conflict.as_ref(), too_few.as_ref());
     let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &withheld) {
         ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
@@ -241,7 +241,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
-    let otherwise = |found| survivors::otherwise(index, cases, metric, &matched, (found, rules));
+    let otherwise = |found| missing_runs::otherwise(index, cases, metric, &matched, (found, rules));
     let repeated = estimate.as_ref().map_or(Ok(None), otherwise);
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
@@ -255,7 +255,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))
         .or_else(|| rules.unjudged().map(NoVerdict::Unfinished))
-        .or_else(|| survivors::lacking(index, cases, metric))
+        .or_else(|| missing_runs::lacking(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
         .or_else(|| under_step(step?, (&side_a, &side_b), (estimate.as_ref()?, are_apart), rules))

@@ -13,6 +13,7 @@ mod figures;
 mod hosts;
 mod judging;
 mod matching;
+mod missing_runs;
 mod notes;
 mod options;
 mod projection;
@@ -21,7 +22,6 @@ mod reset;
 mod row;
 mod set;
 mod steadiness;
-mod survivors;
 mod warning;
 mod work;
 
@@ -33,6 +33,7 @@ pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::Index;
+pub(crate) use missing_runs::unfair;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};
@@ -43,5 +44,4 @@ pub use row::{
 pub use set::{
     AllowedBy, ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare,
 };
-pub(crate) use survivors::unfair;
 pub use warning::{Warning, mark_name};
