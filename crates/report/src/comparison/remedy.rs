@@ -1,6 +1,6 @@
 //! What would give a row its verdict: a sentence, and where there is one a command that can be typed.
 
-mod again;
+mod rerun_command;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::labels::{has_pairs, row_title};
 use crate::look;
 use crate::lookup::Lookup;
 use crate::number::{Script, whole};
-use again::Again;
+use rerun_command::RerunCommand;
 
 /// More rounds than these beyond those that there are nobody waits for, and an estimate from few means nothing.
 pub const MOST_MORE: u32 = 100;
@@ -192,7 +192,7 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
             }
         }
     }
-    let again = Again::of(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
+    let again = RerunCommand::of(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
     found.into_iter().map(|(remedy, rows)| context.line(&remedy, rows, &again)).collect()
 }
 
@@ -272,7 +272,7 @@ impl Context<'_> {
     }
 
     fn enough_rounds(&self, missing: u32) -> Remedy {
-        if again::is_quick(&self.evidence.header) { Remedy::WholePlan } else { self.more_rounds(Some(missing)) }
+        if rerun_command::is_quick(&self.evidence.header) { Remedy::WholePlan } else { self.more_rounds(Some(missing)) }
     }
 
     fn more_rounds(&self, missing: Option<u32>) -> Remedy {
@@ -295,7 +295,7 @@ impl Context<'_> {
         }
         let needed = missing().filter_map(|(missing, _)| missing.operations_needed()).max();
         match needed {
-            Some(_) if again::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
+            Some(_) if rerun_command::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
             Some(needed) => Some(match self.operations(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
                 Some(factor) => match self.longer(row, factor) {
                     Some(length) => Remedy::LongerRuns { needed, length },
@@ -442,7 +442,7 @@ impl Context<'_> {
         row.a.runs.iter().chain(&row.b.runs).filter_map(of_run).fold(1e-9, f64::max)
     }
 
-    fn line(&self, remedy: &Remedy, rows: Vec<String>, again: &Again) -> RemedyLine {
+    fn line(&self, remedy: &Remedy, rows: Vec<String>, again: &RerunCommand) -> RemedyLine {
         let is_imported = self.evidence.header.build == IMPORTED;
         let store = self.store();
         let command = match remedy {
@@ -454,12 +454,12 @@ impl Context<'_> {
                 // Sure by the plan's own rules, it would end at once.
                 has => format!("etalon extend {store} --rounds {}", rounds.saturating_sub(has).max(1)),
             }),
-            Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
-            Remedy::AllowDifferentRows => Some(format!("etalon compare {store} {}", again::ALLOW_DIFFERENT)),
+            Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", rerun_command::ALLOW_UNEQUAL)),
+            Remedy::AllowDifferentRows => Some(format!("etalon compare {store} {}", rerun_command::ALLOW_DIFFERENT)),
             // What is judged after each round goes on.
             Remedy::MeasureAnew if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
             Remedy::Interleave if again.command.is_none() => {
-                Some(format!("etalon compare {store} {}", again::ALLOW_SEQUENTIAL))
+                Some(format!("etalon compare {store} {}", rerun_command::ALLOW_SEQUENTIAL))
             }
             Remedy::OtherMetric => Some(format!("etalon compare {store} --metrics all")),
             Remedy::OtherQuantile { .. } => Some(format!("etalon compare {store} --metrics all")),

@@ -19,14 +19,14 @@ pub(super) const ALLOW_SEQUENTIAL: &str = "--allow-sequential-order";
 /// Verbs that begin an experiment.
 const VERBS: [&str; 2] = ["run", "sqlio"];
 
-pub struct Again {
+pub struct RerunCommand {
     /// None of what étalon did not run.
     pub command: Option<String>,
 }
 
-impl Again {
+impl RerunCommand {
     /// One command for all remedies of an experiment: whoever runs it again wants all of them.
-    pub(super) fn of<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> Again {
+    pub(super) fn of<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> RerunCommand {
         let mut set: BTreeMap<String, String> = BTreeMap::new();
         let mut is_whole = false;
         let mut allowed = Vec::new();
@@ -61,7 +61,7 @@ impl Again {
                 _ => {}
             }
         }
-        Again { command: command(&header.command, &set, &allowed, is_whole) }
+        RerunCommand { command: command(&header.command, &set, &allowed, is_whole) }
     }
 }
 
