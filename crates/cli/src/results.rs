@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::Series;
-use report::apart::{JoinedSeries, Source, join};
+use report::cross_experiment::{JoinedSeries, Source, join};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 

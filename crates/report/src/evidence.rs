@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series, UntilSure};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
-use crate::apart::Apart;
+use crate::cross_experiment::Apart;
 use crate::number::count;
 
 /// [`Header::build`] of imports.

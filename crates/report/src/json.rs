@@ -3,7 +3,7 @@
 //! The schema in `docs/schema/comparison.schema.json` is made of these structs; a test keeps the two equal. Fields are
 //! only ever added within a [`SCHEMA_VERSION`].
 
-mod apart;
+mod cross_experiment;
 mod loads;
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::apart::Apart;
+use self::cross_experiment::Apart;
 use self::loads::LoadTried;
 use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;

@@ -4,12 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-pub mod apart;
 pub mod backup;
 pub mod backup_load;
 pub mod barrel;
 pub mod comparison;
 mod compat;
+pub mod cross_experiment;
 pub mod evidence;
 pub mod gate;
 pub mod html;

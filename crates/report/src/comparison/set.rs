@@ -26,7 +26,7 @@ use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
 use super::row::{Comparison, SideLetter};
 use super::steadiness;
-use crate::apart::Apart;
+use crate::cross_experiment::Apart;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 use crate::look;
 use crate::lookup::Lookup;

@@ -4,8 +4,8 @@
 //! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
 use model::{Direction, Measurement, NoValue, PlannedRun, Reading, Role, RunState};
-use report::apart::{Source, join};
 use report::comparison::{ApartFinding, NoVerdict, Warning};
+use report::cross_experiment::{Source, join};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
 use stats::{Rng, Verdict};

@@ -4,11 +4,11 @@
 
 mod aa;
 mod answer;
-mod apart;
 mod barrel;
 mod browser;
 mod chromium;
 mod comparison;
+mod cross_experiment;
 mod disk;
 mod disturbance;
 mod evidence;

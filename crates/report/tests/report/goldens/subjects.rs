@@ -8,8 +8,8 @@ use model::{
     Absence, Begun, Direction, DurabilityTier, Facts, LoadPoint, Mark, MarkKind, Measurement, NoValue, Order, Point,
     Price, Promise, Reading, Role, RunState, Value,
 };
-use report::apart::join;
 use report::barrel::Runs;
+use report::cross_experiment::join;
 use report::{Options, Pairing};
 use store::StoredMeasurement;
 
@@ -315,8 +315,8 @@ pub fn disturbed() -> Subject {
 }
 
 pub fn two_stores() -> Subject {
-    let (first, _) = crate::apart::day(1, &[("pg", SLOW), ("maria", SLOW)], &[1, 4]);
-    let (mut second, _) = crate::apart::day(8, &[("pg", FAST)], &[1, 4]);
+    let (first, _) = crate::cross_experiment::day(1, &[("pg", SLOW), ("maria", SLOW)], &[1, 4]);
+    let (mut second, _) = crate::cross_experiment::day(8, &[("pg", FAST)], &[1, 4]);
     second.evidence.header.etalon_version = "0.2.0".to_owned();
     second.evidence.header.plan.schedule.warmup *= 10;
     second.evidence.facts.get_mut("client").unwrap().identity("kernel.version", "6.99");

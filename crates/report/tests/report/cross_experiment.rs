@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::TEXTS;
 use model::{Facts, Measurement, Role, RunState, Stop, UntilSure, Value};
-use report::apart::{JoinError, JoinedSeries, Source, join};
 use report::comparison::{ApartFinding, NoteKind, TimeOrder};
+use report::cross_experiment::{JoinError, JoinedSeries, Source, join};
 use report::gate::{GateRules, GateStatus, RowStatus, gate};
 use report::text::{TextOptions, render};
 use report::{CompareError, Evidence, MetricFilter, Options, Pairing, SeriesSource, compare};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::apart;
+use crate::cross_experiment;
 
 /// Experiments that were measured apart. What changed between them cannot be told from the systems, so no row has a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -62,9 +62,9 @@ pub struct OnlyIn {
 }
 
 impl Apart {
-    pub(super) fn of(all: &apart::Apart) -> Apart {
+    pub(super) fn of(all: &cross_experiment::Apart) -> Apart {
         let began = |unix_ms| jiff::Timestamp::from_millisecond(unix_ms).ok().map(|at| at.to_string());
-        let experiment = |one: &apart::ApartExperiment| ApartExperiment {
+        let experiment = |one: &cross_experiment::ApartExperiment| ApartExperiment {
             label: one.label.clone(),
             store: one.file.clone(),
             name: one.header.plan.name.clone(),
@@ -74,12 +74,12 @@ impl Apart {
             began: one.ran_unix_ms.and_then(|(first, _)| began(first)),
             systems: one.systems.clone(),
         };
-        let difference = |one: &apart::ApartDifference| ApartDifference {
+        let difference = |one: &cross_experiment::ApartDifference| ApartDifference {
             about: one.about.clone(),
             name: one.name.clone(),
             values: one.values.clone(),
         };
-        let only_in = |one: &apart::Alone| OnlyIn {
+        let only_in = |one: &cross_experiment::Alone| OnlyIn {
             experiment: all.experiments[one.experiment].label.clone(),
             what: one.what.clone(),
         };
