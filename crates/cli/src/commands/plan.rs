@@ -14,8 +14,8 @@ use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
 
-use super::foreseen::{Foreseen, foreseen, read_only_servers};
 use super::pilot::{Piloted, piloted};
+use super::plan_warnings::{Foreseen, foreseen, read_only_servers};
 use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
 use crate::error::CliError;
