@@ -629,7 +629,7 @@ pub struct SchemaArgs {
     pub which: WhichSchema,
 }
 
-/// Which schema.
+/// The schema to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WhichSchema {
     /// Of plans

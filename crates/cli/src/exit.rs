@@ -9,7 +9,7 @@ pub enum Exit {
     UserError,
     /// No connection, no permission, a full disk.
     CouldNotRun,
-    /// And asked to fail on that.
+    /// A row is inconclusive, and the command was asked to fail on that.
     Inconclusive,
     Interrupted,
 }

@@ -6,7 +6,7 @@ use report::Evidence;
 use report::look::look;
 use store::{Store, StoreError};
 
-/// By the comparison that the report will print.
+/// Judges by the comparison that the report will print.
 pub struct ByReport;
 
 impl Judge for ByReport {

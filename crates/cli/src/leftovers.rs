@@ -14,7 +14,7 @@ use crate::printer::Printer;
 /// How leftovers are removed when a run did not.
 const COMMAND: &str = "etalon doctor --clean";
 
-/// Whether somebody has to be asked.
+/// Whether the user has to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalConsent {
     Ask,
@@ -23,7 +23,7 @@ pub enum RemovalConsent {
 
 impl RemovalConsent {
     /// `--yes`.
-    pub fn of(yes: bool) -> RemovalConsent {
+    pub fn from_flag(yes: bool) -> RemovalConsent {
         if yes { RemovalConsent::Given } else { RemovalConsent::Ask }
     }
 }

@@ -25,7 +25,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(told) => return without_a_verb(&told),
+        Err(error) => return without_a_verb(&error),
     };
     let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
     let ended = commands::dispatch(cli.command, printer);
@@ -40,13 +40,13 @@ fn main() -> ExitCode {
 }
 
 /// Prints help or the version to stdout, or what is wrong with the arguments to stderr.
-fn without_a_verb(told: &clap::Error) -> ExitCode {
+fn without_a_verb(error: &clap::Error) -> ExitCode {
     let printer = printer::Printer::new(args::Color::Auto, false, false);
-    if told.use_stderr() {
-        printer.always(told.render().to_string().trim_end());
+    if error.use_stderr() {
+        printer.always(error.render().to_string().trim_end());
         return exit::Exit::UserError.into();
     }
-    let styled = told.render();
+    let styled = error.render();
     printer.out_coloured(&if printer.color_out { styled.ansi().to_string() } else { styled.to_string() });
     match printer.take_lost() {
         None => exit::Exit::Done.into(),

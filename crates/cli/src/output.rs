@@ -61,8 +61,8 @@ fn is_sealed(bytes: &[u8]) -> bool {
     let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (above, last) = lines.split_at(end);
-    let told = std::str::from_utf8(last).ok().and_then(|last| last.split_once(SEAL));
-    told.is_some_and(|(_, told)| told.split(' ').next() == Some(digest(above).as_str()))
+    let sealed = std::str::from_utf8(last).ok().and_then(|last| last.split_once(SEAL));
+    sealed.is_some_and(|(_, sealed)| sealed.split(' ').next() == Some(digest(above).as_str()))
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -110,9 +110,10 @@ fn put(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError> {
 pub fn refused(error: &PutError) -> CliError {
     match error {
         PutError::Occupied { occupant, .. } => {
-            let hint = match occupant.is_replaceable() {
-                true => "name another file with `-o FILE`, or replace it with `--force`",
-                false => "name another file with `-o FILE`",
+            let hint = if occupant.is_replaceable() {
+                "name another file with `-o FILE`, or replace it with `--force`"
+            } else {
+                "name another file with `-o FILE`"
             };
             CliError::user(error.to_string()).hint(hint)
         }

@@ -21,9 +21,12 @@ pub fn log_line(text: &str) {
 
 /// Replaces what would command a terminal: control characters but line feeds and tabs, and reversals of the direction.
 pub fn clean(text: &str) -> String {
-    let line = |line: &str| line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t");
-    let lines = text.split('\n').map(|text| line(text.strip_suffix('\r').unwrap_or(text)));
+    let lines = text.split('\n').map(|text| clean_tabs(text.strip_suffix('\r').unwrap_or(text)));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+fn clean_tabs(line: &str) -> String {
+    line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t")
 }
 
 /// Cleans what étalon's renderer has coloured: its codes, `ESC [ digits m`, pass.
@@ -42,10 +45,9 @@ fn clean_coloured(text: &str) -> String {
 
 /// Writes as JSON does what would command a terminal and JSON lets stand: it means the same to its reader.
 fn escape_json(text: &str) -> String {
-    let is_space = |c: char| matches!(c, '\n' | '\t');
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_unsafe(c) && !is_space(c) {
+        if is_unsafe(c) && !matches!(c, '\n' | '\t') {
             out.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             out.push(c);
@@ -56,11 +58,11 @@ fn escape_json(text: &str) -> String {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
-    /// Of stderr.
+    /// Whether stderr is coloured.
     pub color: bool,
-    /// Of stdout.
+    /// Whether stdout is coloured.
     pub color_out: bool,
-    /// Only results, warnings and errors.
+    /// Print only results, warnings and errors.
     quiet: bool,
     /// Stdout holds one JSON object and nothing else.
     pub json: bool,
@@ -88,8 +90,8 @@ impl Printer {
     }
 
     pub fn known_width(self) -> Option<usize> {
-        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
     }
 
     /// Prints text, or the object of `--json`, to stdout.
@@ -134,7 +136,7 @@ impl Printer {
         self.out(&self.folded(text, std::io::stdout().is_terminal()));
     }
 
-    /// To stderr.
+    /// Prints a note to stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
             log_line(text);
@@ -151,7 +153,7 @@ impl Printer {
         self.quiet
     }
 
-    /// To stderr, without a line end.
+    /// Prints a question to stderr, without a line end.
     pub fn ask(self, text: &str) {
         let mut stderr = std::io::stderr().lock();
         let _ = write!(stderr, "{}", clean(text));
@@ -175,12 +177,12 @@ impl Printer {
         Some(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// To stderr.
+    /// Prints a warning to stderr.
     pub fn warning(self, text: &str) {
         self.labelled("warning", "33", text);
     }
 
-    /// To stderr, with context and hint.
+    /// Prints an error with context and hint to stderr.
     pub fn error(self, error: &CliError) {
         self.labelled("error", "31", &error.message);
         let mut stderr = std::io::stderr().lock();
@@ -193,7 +195,7 @@ impl Printer {
         }
     }
 
-    /// To stderr, unless only results, warnings and errors are said.
+    /// Prints a remark to stderr, unless only results, warnings and errors are printed.
     pub fn remark(self, text: &str) {
         if !self.quiet {
             self.labelled("note", "36", text);
@@ -209,26 +211,28 @@ impl Printer {
         };
     }
 
-    /// For a reader at a terminal; a file keeps whole lines.
+    /// Folds text for a reader at a terminal; a file keeps whole lines.
     fn folded(self, text: &str, is_terminal: bool) -> String {
-        match self.known_width().filter(|_| is_terminal) {
-            Some(width) => folded(text, width),
-            None => text.to_owned(),
+        match self.known_width() {
+            Some(width) if is_terminal => folded(text, width),
+            _ => text.to_owned(),
         }
     }
 }
 
 /// What a line is indented by, its parts are.
 fn folded(text: &str, width: usize) -> String {
-    let fold = |line: &str| {
-        if line.chars().count() <= width {
-            return line.to_owned();
-        }
-        let own = line.len() - line.trim_start_matches(' ').len();
-        let parts = report::text::wrapped(line, width.saturating_sub(own), own + 4);
-        format!("{:own$}{}", "", parts.trim_end())
-    };
-    text.lines().map(fold).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| {
+            if line.chars().count() <= width {
+                return line.to_owned();
+            }
+            let own = line.len() - line.trim_start_matches(' ').len();
+            let parts = report::text::wrapped(line, width.saturating_sub(own), own + 4);
+            format!("{:own$}{}", "", parts.trim_end())
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

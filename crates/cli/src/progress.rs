@@ -26,30 +26,30 @@ pub struct Progress<'a> {
     plan: &'a Plan,
     bar: Option<ProgressBar>,
     running: String,
-    /// Of the running run's workload.
+    /// Unit of the rate of the running run's workload.
     rate_unit: &'static str,
     task_logs: Option<TaskLogs>,
     /// Once it is known.
     reactor: Option<String>,
-    /// Of the last run without a result.
+    /// Reason of the last run without a result.
     reason: Option<String>,
-    /// Rows that were told of as decided.
+    /// Rows that were reported as decided.
     decided: BTreeSet<String>,
-    /// When this run's load was told of, where there is no bar.
+    /// When this run's load was last reported, where there is no bar.
     told_of_load: Option<Instant>,
 }
 
-/// Where there is no bar.
+/// Interval between reports on a load, where there is no bar.
 const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 
-/// So many open rows are told of after a round.
-const TOLD: usize = 8;
+/// Number of open rows that are named after a round.
+const MOST_OPEN_ROWS: usize = 8;
 
 impl<'a> Progress<'a> {
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
-            // When it is sure nobody knows before.
+            // When it is sure is not known before.
             let template = match (may_end_early(plan), seeks(plan)) {
                 (true, false) => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
                 (true, true) => "{bar:30} {pos} of at most {len} runs, about {prefix} left\n{wide_msg}",
@@ -78,8 +78,8 @@ impl<'a> Progress<'a> {
     pub fn notices(&self) -> Notices {
         let (printer, bar) = (self.printer, self.bar.clone());
         Notices::new(move |notice| match &bar {
-            Some(bar) => bar.suspend(|| tell(notice, printer)),
-            None => tell(notice, printer),
+            Some(bar) => bar.suspend(|| print_notice(notice, printer)),
+            None => print_notice(notice, printer),
         })
     }
 
@@ -126,10 +126,10 @@ impl Observer for Progress<'_> {
                 self.say(&of_row("decided", row, width));
             }
         }
-        for row in found.with_standing(Standing::Open).take(TOLD) {
+        for row in found.with_standing(Standing::Open).take(MOST_OPEN_ROWS) {
             self.say(&of_row("open", row, width));
         }
-        let more = found.with_standing(Standing::Open).count().saturating_sub(TOLD);
+        let more = found.with_standing(Standing::Open).count().saturating_sub(MOST_OPEN_ROWS);
         if more > 0 {
             self.say(&format!("  open: {more} more"));
         }
@@ -208,7 +208,7 @@ impl Observer for Progress<'_> {
 }
 
 /// A single system is never sure of anything.
-pub fn tell(notice: Notice<'_>, printer: Printer) {
+pub fn print_notice(notice: Notice<'_>, printer: Printer) {
     match notice {
         Notice::Waits(text) => printer.warning(text),
         Notice::Works(text) => printer.remark(text),
@@ -216,8 +216,9 @@ pub fn tell(notice: Notice<'_>, printer: Printer) {
 }
 
 pub fn may_end_early(plan: &Plan) -> bool {
-    let is_sure_some_day = |until: &UntilSure| until.stop != Stop::Never && plan.systems.len() > 1;
-    plan.schedule.until_sure.is_some_and(|until| until.max_time.is_some() || is_sure_some_day(&until))
+    plan.schedule
+        .until_sure
+        .is_some_and(|until| until.max_time.is_some() || (until.stop != Stop::Never && plan.systems.len() > 1))
 }
 
 /// Some run is a search, which may take more short runs than are counted.
@@ -290,8 +291,8 @@ fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
 
 /// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
 fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
-    let of = |standing| found.with_standing(standing).count();
-    let (decided, open, closed) = (of(Standing::Decided), of(Standing::Open), of(Standing::Closed));
+    let (decided, open, closed) =
+        [Standing::Decided, Standing::Open, Standing::Closed].map(|standing| found.with_standing(standing).count()).into();
     let rows = match found.rows.len() {
         0 => String::new(),
         all => format!(" {decided} of {} decided", count(all, "row")),
@@ -326,9 +327,17 @@ mod tests {
     #[test]
     fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
         let said = |standings: &[Standing], is_late: bool| {
-            let row =
-                |standing: &Standing| RowSoFar { name: String::new(), standing: *standing, figures: String::new() };
-            said_of_look(8, &Look { rows: standings.iter().map(row).collect(), ..Look::default() }, is_late)
+            said_of_look(
+                8,
+                &Look {
+                    rows: standings
+                        .iter()
+                        .map(|standing| RowSoFar { name: String::new(), standing: *standing, figures: String::new() })
+                        .collect(),
+                    ..Look::default()
+                },
+                is_late,
+            )
         };
         let (decided, open, closed) = (Standing::Decided, Standing::Open, Standing::Closed);
         assert_eq!(said(&[decided, open], false), "after 8 rounds 1 of 2 rows decided");

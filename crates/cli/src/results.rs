@@ -30,16 +30,15 @@ pub struct Side {
 
 impl Side {
     /// A name that is a file's is that file, whatever colons it has.
-    pub fn of(text: &str) -> Side {
-        let colons = || text.match_indices(':').map(|(at, _)| text.split_at(at));
-        let whole = || Side { store: PathBuf::from(text), system: None };
-        let split =
-            |(store, system): (&str, &str)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) };
+    pub fn parse(text: &str) -> Side {
+        let whole = Side { store: PathBuf::from(text), system: None };
         if Path::new(text).exists() {
-            return whole();
+            return whole;
         }
-        let is_store = |store: &str| Path::new(store).exists() || has_extension(Path::new(store));
-        colons().find(|(store, _)| is_store(store)).map_or_else(whole, split)
+        text.match_indices(':')
+            .map(|(at, _)| text.split_at(at))
+            .find(|(store, _)| (Path::new(store).exists() || has_extension(Path::new(store))))
+            .map_or(whole, |(store, system)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) })
     }
 
     fn is_store(&self) -> bool {
@@ -53,11 +52,11 @@ fn has_extension(path: &Path) -> bool {
 
 /// The store of the first argument alone, with the names of systems behind it; or the stores of all arguments.
 pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [String]), CliError> {
-    let of_store = |other: &&String| Side::of(other).is_store() && !is_system(first, other);
+    let of_store = |other: &&String| Side::parse(other).is_store() && !is_system(first, other);
     let stores = others.iter().filter(of_store).count();
     if stores == 0 {
         return match others {
-            [] | [_] | [_, _] => Ok((vec![Side::of(first)], others)),
+            [] | [_] | [_, _] => Ok((vec![Side::parse(first)], others)),
             [_, _, more, ..] => {
                 Err(CliError::user(format!("`{more}` is one too many: a store is compared by two of its systems"))
                     .hint("`etalon compare STORE A B`, or several stores: `etalon compare OLD.etalon NEW.etalon`"))
@@ -77,8 +76,8 @@ pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [S
 
 /// Whether it names a system of that store, which a file of that name then does not hide.
 fn is_system(store: &str, name: &str) -> bool {
-    let opened = || Store::open_read_only(Path::new(store)).ok();
-    !has_extension(Path::new(name)) && opened().is_some_and(|store| store.header().plan.system(name).is_some())
+    !has_extension(Path::new(name))
+        && Store::open_read_only(Path::new(store)).ok().is_some_and(|store| store.header().plan.system(name).is_some())
 }
 
 /// Opens one store, or joins several, of which the others are compared with the first.
@@ -93,11 +92,14 @@ pub fn open(sides: &[Side]) -> Result<Results, CliError> {
         return Ok(Results { evidence: Evidence::read(&store)?, histograms: JoinedSeries::of_one(store) });
     }
     let stores: Vec<Store> = sides.iter().map(|side| Store::open_read_only(&side.store)).collect::<Result<_, _>>()?;
-    let source = |(side, store): (&Side, &Store)| -> Result<Source, CliError> {
-        let file = side.store.display().to_string();
-        Ok(Source { file, system: side.system.clone(), evidence: Evidence::read(store)? })
-    };
-    let sources: Vec<Source> = sides.iter().zip(&stores).map(source).collect::<Result<_, _>>()?;
+    let sources: Vec<Source> = sides
+        .iter()
+        .zip(&stores)
+        .map(|(side, store)| {
+            let file = side.store.display().to_string();
+            Ok(Source { file, system: side.system.clone(), evidence: Evidence::read(store)? })
+        })
+        .collect::<Result<_, _>>()?;
     let evidence = join(&sources).map_err(|error| CliError::user(error.to_string()).hint(error.hint()))?;
     let histograms = match &evidence.apart {
         Some(apart) => JoinedSeries::new(apart, stores),
@@ -112,14 +114,18 @@ mod tests {
 
     #[test]
     fn a_side_is_a_store_with_or_without_a_system() {
-        let side = |text: &str| {
-            let Side { store, system } = Side::of(text);
-            (store.display().to_string(), system)
-        };
-        let of = |store: &str, system: &str| (store.to_owned(), Some(system.to_owned()));
         assert_eq!(side("a/old.etalon"), ("a/old.etalon".to_owned(), None));
-        assert_eq!(side("a/old.etalon:pg"), of("a/old.etalon", "pg"));
-        assert_eq!(side(r"C:\old.etalon:pg: 18"), of(r"C:\old.etalon", "pg: 18"));
+        assert_eq!(side("a/old.etalon:pg"), parts("a/old.etalon", "pg"));
+        assert_eq!(side(r"C:\old.etalon:pg: 18"), parts(r"C:\old.etalon", "pg: 18"));
         assert_eq!(side("wal"), ("wal".to_owned(), None));
+    }
+
+    fn parts(store: &str, system: &str) -> (String, Option<String>) {
+        (store.to_owned(), Some(system.to_owned()))
+    }
+
+    fn side(text: &str) -> (String, Option<String>) {
+        let Side { store, system } = Side::parse(text);
+        (store.display().to_string(), system)
     }
 }

@@ -23,12 +23,11 @@ pub struct Wrapped {
 /// A plan for a script with the values of its `$1 $2 …`; `systems` are those that it is to be run on.
 pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrapped, CliError> {
     let built_in = BUILT_IN.iter().any(|script| script.name == named);
-    let path = match built_in {
-        true => None,
-        false => {
-            let path = std::path::absolute(named);
-            Some(path.map_or_else(|_| named.to_owned(), |path| path.display().to_string()))
-        }
+    let path = if built_in {
+        None
+    } else {
+        let path = std::path::absolute(named);
+        Some(path.map_or_else(|_| named.to_owned(), |path| path.display().to_string()))
     };
     let script = SmackScript::read(named).map_err(|failure| CliError::from(&failure))?;
     let invocation = script.invocation(values).map_err(|failure| CliError::from(&failure))?;
@@ -41,7 +40,6 @@ pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrappe
     let script_path = path.clone().unwrap_or_else(|| named.to_owned());
     let stem = Path::new(named).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     // JSON strings are TOML strings and keys.
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("name = {}\n", quoted(&stem));
     // Writing to a string does not fail.
     let _ = write!(
@@ -56,4 +54,8 @@ pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrappe
     }
     let _ = write!(text, "\n[schedule]\nrounds = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
     Ok(Wrapped { text, path, called: Called { script: script_path, values: values.to_vec() } })
+}
+
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

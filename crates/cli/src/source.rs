@@ -59,7 +59,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "spatial-versions", text: include_str!("../../../plans/spatial-versions.toml") },
 ];
 
-/// In place of a file's name.
+/// Name of a plan that is no file.
 pub const COMMAND_LINE: &str = "command line";
 
 /// What the plan was made from.
@@ -82,7 +82,7 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-/// Of the comment that a plan or a script begins with.
+/// The first sentence of the comment that a plan or a script begins with.
 pub fn first_sentence(text: &str) -> String {
     let comment = text.lines().take_while(|line| line.starts_with('#') || line.starts_with("--"));
     let words = comment.map(|line| line.trim_start_matches(['#', '-', ' '])).collect::<Vec<_>>().join(" ");
@@ -97,7 +97,7 @@ pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Resu
     complete(text, source, registry, default_seed)
 }
 
-/// From a command line of SQLIO's, or a batch file.
+/// Loads a plan from a SQLIO command line, or from a batch file of them.
 pub fn load_sqlio(
     wrapped: sqlio::Wrapped,
     source: &PlanSource,
@@ -119,9 +119,9 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         systems: ask::named_systems(&systems, registry)?,
         set: set.collect::<Result<_, _>>()?,
     };
-    let (mut plan, told) =
+    let (mut plan, plan_notes) =
         Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
-    notes.extend(told);
+    notes.extend(plan_notes);
     notes.extend(leave_out(&mut plan, registry)?);
     if origin == PlanOrigin::Question {
         ask::refuse_missing(&plan, registry)?;
@@ -139,14 +139,16 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
 
 /// Takes optional systems whose programs are not here out of the plan, and says so.
 fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliError> {
-    let lacks = |system: &SystemPlan| {
-        let server = system.server.as_ref().filter(|server| server.optional)?;
-        let failure = registry.engine(&system.engine).ok()?.lacks_programs(server)?;
-        Some((system.name.clone(), failure))
-    };
-    let is_here =
-        |system: &&SystemPlan| plan.fleet.as_ref().is_none_or(|fleet| !fleet.hosts.contains_key(&system.name));
-    let missing: Vec<(String, Failure)> = plan.systems.iter().filter(is_here).filter_map(lacks).collect();
+    let missing: Vec<(String, Failure)> = plan
+        .systems
+        .iter()
+        .filter(|system| plan.fleet.as_ref().is_none_or(|fleet| !fleet.hosts.contains_key(&system.name)))
+        .filter_map(|system| {
+            let server = system.server.as_ref().filter(|server| server.optional)?;
+            let failure = registry.engine(&system.engine).ok()?.lacks_programs(server)?;
+            Some((system.name.clone(), failure))
+        })
+        .collect();
     if let (Some((_, failure)), true) = (missing.first(), missing.len() == plan.systems.len()) {
         return Err(CliError::from(failure));
     }
@@ -228,8 +230,8 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     match words::word(named, &catalog)? {
         // As super-smack takes it: `FILE CLIENTS ROUNDS`.
         Word::Script(ScriptKind::Smack) if !is_timed => {
-            let is_system = |argument: &&String| matches!(words::system(argument, &catalog), Ok(Some(_)));
-            let (systems, values): (Vec<&String>, Vec<&String>) = others.iter().partition(is_system);
+            let (systems, values): (Vec<&String>, Vec<&String>) =
+                others.iter().partition(|argument| matches!(words::system(argument, &catalog), Ok(Some(_))));
             let systems: Vec<String> = systems.into_iter().chain(&question.system).cloned().collect();
             let values: Vec<String> = values.into_iter().cloned().collect();
             match smack::wrap(named, &values, &systems) {
@@ -267,8 +269,8 @@ fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
 
 /// The text of a plan, without the mark that some editors put before UTF-8.
 fn read_plan(path: &str) -> std::io::Result<String> {
-    let not_utf8 = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8");
-    let text = String::from_utf8(words::read_text(path)?).map_err(not_utf8)?;
+    let text = String::from_utf8(words::read_text(path)?)
+        .map_err(|_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8"))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
@@ -277,7 +279,7 @@ fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
-/// What cannot stand beside a plan, and what does the same.
+/// What cannot be combined with a plan, and what does the same.
 fn beside_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
     let plan = question.what.first().map(String::as_str).unwrap_or_default();

@@ -36,8 +36,12 @@ impl TaskLogs {
 
     /// Names the folder `round-01-003-LABEL`. A run that is repeated gets one of its own, as `round-01-003-LABEL-2`.
     pub fn run_started(&mut self, run: PlannedRun, label: &str) {
-        let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
-        let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
+        let label: String = label
+            .replace(" @ ", "-")
+            .chars()
+            .map(|c| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' })
+            .take(80)
+            .collect();
         self.run = run.position;
         self.name = format!("round-{:02}-{:03}-{label}", run.round + 1, run.position + 1);
         self.of_run = None;
@@ -45,21 +49,20 @@ impl TaskLogs {
 
     /// The run's folder, which no one else has written to.
     fn folder_of_run(&mut self) -> Result<PathBuf, String> {
-        let failed = |path: &Path, error| format!("the folder {} could not be made: {error}", path.display());
         if let Some(made) = &self.of_run {
             return Ok(made.clone());
         }
-        std::fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, error))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| no_folder(&self.folder, &error))?;
         for attempt in 1..MOST_ATTEMPTS {
             let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
             let path = self.folder.join(format!("{}{suffix}", self.name));
             match std::fs::create_dir(&path) {
                 Ok(()) => return Ok(self.of_run.insert(path).clone()),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(&path, error)),
+                Err(error) => return Err(no_folder(&path, &error)),
             }
         }
-        Err(failed(&self.folder.join(&self.name), ErrorKind::AlreadyExists.into()))
+        Err(no_folder(&self.folder.join(&self.name), &ErrorKind::AlreadyExists.into()))
     }
 
     pub fn write(&mut self, logs: &[TaskLog]) -> Result<(), String> {
@@ -87,6 +90,10 @@ impl TaskLogs {
             low & 0xffff_ffff_ffff
         )
     }
+}
+
+fn no_folder(path: &Path, error: &std::io::Error) -> String {
+    format!("the folder {} could not be made: {error}", path.display())
 }
 
 fn text(id: &str, log: &TaskLog) -> String {
@@ -117,7 +124,6 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_published_client() {
-        let ended = |response_ns, ended_ns| TaskEnd { running: 31, response_ns, ended_ns };
         let log = TaskLog {
             process: 0,
             began_unix_ms: 1_452_051_960_000,
@@ -127,9 +133,12 @@ mod tests {
         assert_eq!(text(id, &log), format!("{id}\t31\t9530868\t03:46:00\n{id}\t31\t-1\t00:00:00\n"));
     }
 
+    fn ended(response_ns: Option<u64>, ended_ns: u64) -> TaskEnd {
+        TaskEnd { running: 31, response_ns, ended_ns }
+    }
+
     #[test]
     fn ids_have_the_form_of_a_guid_and_differ() {
-        let logs = |seed, run| TaskLogs { folder: "x".into(), seed, run, name: String::new(), of_run: None };
         let id = logs(1, 2).application_id(0);
         let lengths: Vec<usize> = id.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12]);
@@ -138,5 +147,9 @@ mod tests {
         for other in [logs(2, 2).application_id(0), logs(1, 3).application_id(0), logs(1, 2).application_id(1)] {
             assert_ne!(id, other);
         }
+    }
+
+    fn logs(seed: u64, run: u32) -> TaskLogs {
+        TaskLogs { folder: "x".into(), seed, run, name: String::new(), of_run: None }
     }
 }

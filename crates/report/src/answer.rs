@@ -2,57 +2,64 @@
 //!
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod single_system;
 
+use std::collections::BTreeSet;
+
+use indexmap::IndexMap;
 use model::metric::CAPACITY;
 use model::{MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Side, SideLetter, Table,
-    Warning,
+    Comparison, ComparisonSet, CrossFinding, KEY_SYSTEM, NoVerdict, Pairing, Scale, Side, SideLetter, Table, Warning,
 };
 use crate::labels::{is_promised, metric_name};
-use crate::number::{RowUnit, Script, count, failed_share, percent};
+use crate::number::{Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
+use single_system::figures;
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
 const WIDTH: usize = 80;
 /// Letters of a name.
 const NAME: usize = 24;
-/// From this factor on it is said how many times as fast, below it how many percent faster.
+/// A ratio is given as a factor ("1.6 times as fast") from this one on, and in percent below it.
 const TIMES: f64 = 1.5;
-/// So many answers are read one by one; of more it is counted how they came out.
+/// Up to this many answers are given one by one; of more, only how many came out which way.
 const FEW: usize = 4;
-/// So many other results are named that point the other way.
-const TOLD: usize = 2;
+/// Number of other results that are named because they point the other way.
+const MOST_CONTRARY: usize = 2;
 
 /// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
 pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
     let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.text()));
-    let one_by_one = || {
-        let mut told: Vec<String> = questions.iter().filter_map(|question| question.decided(set)).collect();
-        if let Some(first) = told.first_mut().filter(|_| !place.is_empty()) {
-            *first = format!("{place} {first}");
-        }
-        told.extend(undecided(&questions, set));
-        told
-    };
-    let begun = |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).collect() };
+    let after_unfinished =
+        |sentences: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(sentences).collect() };
     let of_all = apart(&questions, set).or_else(|| one_server(&questions, set)).or_else(|| seen(&questions, set));
     let apart_cases = nothing_in_common(set);
-    let told = match of_all {
-        _ if apart_cases.is_some() => begun(apart_cases.into_iter().collect()),
-        _ if set.tables.is_empty() => begun(figures(&set.figures, trail)),
-        _ if questions.is_empty() => begun(vec!["No primary metric is shown: see the table.".to_owned()]),
-        Some(all) => begun(vec![all]),
-        None => Some(begun(one_by_one()))
-            .filter(|told| questions.len() <= FEW && fits(&joined(told, trail)))
-            .unwrap_or_else(|| begun(counted(&questions))),
+    let sentences = match of_all {
+        _ if apart_cases.is_some() => after_unfinished(apart_cases.into_iter().collect()),
+        _ if set.tables.is_empty() => after_unfinished(figures(&set.figures, trail)),
+        _ if questions.is_empty() => after_unfinished(vec!["No primary metric is shown: see the table.".to_owned()]),
+        Some(all) => after_unfinished(vec![all]),
+        None => Some(after_unfinished(one_by_one(&questions, set, place)))
+            .filter(|sentences| questions.len() <= FEW && fits(&joined(sentences, trail)))
+            .unwrap_or_else(|| after_unfinished(counted(&questions))),
     };
-    kept(told, trail)
+    fit_into_lines(sentences, trail)
+}
+
+fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = questions.iter().filter_map(|question| question.decided(set)).collect();
+    if !place.is_empty()
+        && let Some(first) = sentences.first_mut()
+    {
+        *first = format!("{place} {first}");
+    }
+    sentences.extend(undecided(&questions, set));
+    sentences
 }
 
 /// Cases of a side that are named where the sides have none in common.
@@ -60,10 +67,9 @@ const NAMED_CASES: usize = 2;
 
 /// What each of two sides ran, where no case has runs of both.
 fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
-    let has_run = |side: &Side| !side.runs.is_empty() || !side.unavailable.is_empty();
     let (mut of_a, mut of_b, mut sides) = (BTreeSet::new(), BTreeSet::new(), None);
     for case in &set.one_sided {
-        let of_side = if case.lacks == SideLetter::B { &mut of_a } else { &mut of_b };
+        let of_side = if case.missing_from == SideLetter::B { &mut of_a } else { &mut of_b };
         of_side.insert(case.name.clone());
         sides = sides.or(Some((&case.a, &case.b)));
     }
@@ -78,17 +84,22 @@ fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
         of_side.insert(if keys.is_empty() { row.benchmark.clone() } else { format!("{}, {keys}", row.benchmark) });
         sides = sides.or(Some((&row.a.label, &row.b.label)));
     }
-    let ran = |side: &str, cases: &BTreeSet<String>| {
-        let named: Vec<String> = cases.iter().take(NAMED_CASES).map(|case| clipped(&clean(case), 2 * NAME)).collect();
-        let more = cases.len().saturating_sub(NAMED_CASES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{} ran {}{more}", clipped(&clean(side), NAME), named.join(" and "))
-    };
     let (a, b) = sides?;
     if of_a.is_empty() || of_b.is_empty() {
         return None;
     }
-    Some(format!("Nothing is in common: {}, {}.", ran(a, &of_a), ran(b, &of_b)))
+    Some(format!("Nothing is in common: {}, {}.", what_ran(a, &of_a), what_ran(b, &of_b)))
+}
+
+fn what_ran(side: &str, cases: &BTreeSet<String>) -> String {
+    let named: Vec<String> = cases.iter().take(NAMED_CASES).map(|case| clipped(&clean(case), 2 * NAME)).collect();
+    let more = cases.len().saturating_sub(NAMED_CASES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{} ran {}{more}", clipped(&clean(side), NAME), named.join(" and "))
+}
+
+fn has_run(side: &Side) -> bool {
+    !side.runs.is_empty() || !side.unavailable.is_empty()
 }
 
 fn fits(text: &str) -> bool {
@@ -99,8 +110,8 @@ fn joined(sentences: &[String], trail: &str) -> String {
     [&sentences.join(" "), trail].join(" ").trim().to_owned()
 }
 
-/// As many as fit beside the trail, which no claim may stand without: what does not fit is in the table.
-fn kept(mut sentences: Vec<String>, trail: &str) -> String {
+/// Joins as many sentences as fit with the trail, which must always be given: what does not fit is in the table.
+fn fit_into_lines(mut sentences: Vec<String>, trail: &str) -> String {
     let all = joined(&sentences, trail);
     if fits(&all) {
         return all;
@@ -131,7 +142,7 @@ struct Question<'a> {
 
 /// How many rows came out how.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct VerdictCounts {
     faster: usize,
     slower: usize,
     equal: usize,
@@ -139,9 +150,9 @@ struct Tally {
     none: usize,
 }
 
-impl Tally {
-    fn of(rows: &[&Comparison]) -> Tally {
-        let mut tally = Tally::default();
+impl VerdictCounts {
+    fn count(rows: &[&Comparison]) -> VerdictCounts {
+        let mut tally = VerdictCounts::default();
         for row in rows {
             *match row.verdict() {
                 Some(Verdict::Faster) => &mut tally.faster,
@@ -163,33 +174,42 @@ impl Tally {
             (self.open, "no difference shown"),
             (self.none, "no verdict"),
         ];
-        let mut told: Vec<_> = parts.iter().filter(|(rows, _)| *rows > 0).collect();
-        if let [(rows, word)] = told.as_slice() {
+        let mut shown: Vec<_> = parts.iter().filter(|(rows, _)| *rows > 0).collect();
+        if let [(rows, word)] = shown.as_slice() {
             return if *rows > 1 { format!("{word} in all of them") } else { (*word).to_owned() };
         }
-        told.drain(..).map(|(rows, word)| format!("{word} in {rows}")).collect::<Vec<_>>().join(", ")
+        shown.drain(..).map(|(rows, word)| format!("{word} in {rows}")).collect::<Vec<_>>().join(", ")
     }
 }
 
 fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
-    let side = |name: &str| {
-        if table.compared == KEY_SYSTEM { said(name) } else { said(&format!("{}={name}", table.compared)) }
-    };
-    let (mut benchmarks, mut places) = (Vec::<(&str, Vec<&Comparison>)>::new(), BTreeMap::new());
+    let mut benchmarks: IndexMap<&str, Vec<&Comparison>> = IndexMap::new();
     for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
-        let place = *places.entry(&row.benchmark).or_insert_with(|| {
-            benchmarks.push((&row.benchmark, Vec::new()));
-            benchmarks.len() - 1
-        });
-        benchmarks[place].1.push(row);
+        benchmarks.entry(&row.benchmark).or_default().push(row);
     }
-    let question = |(name, rows): (&str, Vec<&'a Comparison>)| {
-        let is_speed = |row: &&&Comparison| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time);
-        let metric = &rows.iter().find(is_speed).or(rows.first())?.metric;
-        let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
-        Some(Question { benchmark: said(name), a: side(&table.a), b: side(&table.b), metric, rows, others })
-    };
-    benchmarks.into_iter().filter_map(question).collect()
+    benchmarks
+        .into_iter()
+        .filter_map(|(name, rows)| {
+            let metric = &rows
+                .iter()
+                .find(|row| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time))
+                .or(rows.first())?
+                .metric;
+            let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
+            Some(Question {
+                benchmark: quote_name(name),
+                a: side_name(table, &table.a),
+                b: side_name(table, &table.b),
+                metric,
+                rows,
+                others,
+            })
+        })
+        .collect()
+}
+
+fn side_name(table: &Table, name: &str) -> String {
+    if table.compared == KEY_SYSTEM { quote_name(name) } else { quote_name(&format!("{}={name}", table.compared)) }
 }
 
 /// The ratio that a row is judged by; without an estimate that of its figures.
@@ -210,19 +230,19 @@ fn named(metric: &Metric, benchmark: &str) -> String {
 }
 
 /// A name as part of a sentence: in quotes if it has more than a word.
-fn said(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     let name = clipped(&clean(name), NAME);
     let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:/=,+…@".contains(c));
     if is_word { name } else { format!("\u{201c}{name}\u{201d}") }
 }
 
-/// Of sides that are one server, on which any difference is one of machine or method.
+/// The answer where all sides are one server, so that any difference is one of machine or method.
 fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
     if rows.is_empty() || !rows.iter().all(|row| row.is_one_server()) {
         return None;
     }
-    let Tally { faster, slower, none, .. } = Tally::of(&rows);
+    let VerdictCounts { faster, slower, none, .. } = VerdictCounts::count(&rows);
     let found = match (faster + slower, rows.len() - none) {
         (_, 0) => "and there is no verdict".to_owned(),
         (0, _) => "and no difference is shown, as it should be".to_owned(),
@@ -242,7 +262,7 @@ fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String>
 impl Question<'_> {
     /// A sentence, if any row has a verdict of faster, slower or equal.
     fn decided(&self, set: &ComparisonSet) -> Option<String> {
-        let tally = Tally::of(&self.rows);
+        let tally = VerdictCounts::count(&self.rows);
         let all = self.rows.len();
         if tally.faster + tally.slower + tally.equal == 0 {
             return None;
@@ -251,9 +271,10 @@ impl Question<'_> {
             let sure = self.sure(set);
             format!("{}{sure}", self.compared(Tense::Present)?)
         } else if tally.equal == all {
-            let margin = match self.rows.iter().all(|row| row.ratio().is_some()) {
-                true => format!(" within {}", percent(set.rules.margin, Script::Plain)),
-                false => String::new(),
+            let margin = if self.rows.iter().all(|row| row.ratio().is_some()) {
+                format!(" within {}", percent(set.rules.margin, Script::Plain))
+            } else {
+                String::new()
             };
             format!("{} is the same on {} and {}{margin}", self.subject(), self.a, self.b)
         } else {
@@ -275,12 +296,12 @@ impl Question<'_> {
         named(self.metric, &self.benchmark)
     }
 
-    /// Of a better and of a worse side.
+    /// The words for a better and for a worse side.
     fn words(&self) -> [&'static str; 2] {
         [Verdict::Faster, Verdict::Slower].map(|verdict| crate::labels::verdict_word(verdict, self.metric))
     }
 
-    /// What B does beside A, or A beside B if that is the larger number. `None` where the rows point both ways.
+    /// What B does compared with A, or A compared with B if that is the larger number. `None` where the rows point both ways.
     fn compared(&self, tense: Tense) -> Option<String> {
         let (low, high) = range(self.rows.iter().filter_map(judged))?;
         let (a, b, name) = (&self.a, &self.b, &self.benchmark);
@@ -352,19 +373,18 @@ impl Question<'_> {
         } else {
             percents([1.0 - hi, 1.0 - lo])
         };
-        // An interval that rounds to one number tells nothing more.
+        // An interval that rounds to one number adds nothing.
         if interval.is_range { format!(" ({}, {sure})", interval.text) } else { format!(" ({sure})") }
     }
 
     /// What else was found that points the other way, or of a question without a difference any way.
-    fn but(&self, tally: Tally) -> String {
-        let is_other = |row: &&&Comparison| match row.verdict() {
+    fn but(&self, tally: VerdictCounts) -> String {
+        let mut found: Vec<String> = Vec::new();
+        for row in self.others.iter().filter(|row| match row.verdict() {
             Some(Verdict::Faster) => tally.faster == 0,
             Some(Verdict::Slower) => tally.slower == 0,
             _ => false,
-        };
-        let mut found: Vec<String> = Vec::new();
-        for row in self.others.iter().filter(is_other) {
+        }) {
             let word = row.verdict().map_or("", |verdict| crate::labels::verdict_word(verdict, &row.metric));
             let of_metric = self.others.iter().filter(|other| other.metric.id == row.metric.id).count();
             let alike = self
@@ -379,8 +399,8 @@ impl Question<'_> {
                 found.push(said);
             }
         }
-        let more = found.len().saturating_sub(TOLD);
-        found.truncate(TOLD);
+        let more = found.len().saturating_sub(MOST_CONTRARY);
+        found.truncate(MOST_CONTRARY);
         match found.is_empty() {
             true => String::new(),
             false if more > 0 => format!(", but on {} {}, and {more} more", self.b, found.join(", ")),
@@ -388,37 +408,44 @@ impl Question<'_> {
         }
     }
 
-    /// Where the load was limited by how many asked for it.
+    /// The sides whose load was limited by the number of clients, as a clause.
     fn more_clients(&self) -> String {
         // Another row may have had more of them, and carried more.
-        let is_marked = |letter: SideLetter| {
-            let carried = |row: &&&Comparison| if letter == SideLetter::A { row.a.estimate } else { row.b.estimate };
-            let most = self.rows.iter().filter(|row| carried(row).is_some());
-            let most = most.max_by(|one, other| carried(one).unwrap_or(0.0).total_cmp(&carried(other).unwrap_or(0.0)));
-            // What asked for more at once has carried no more.
-            let is_answered = |row: &Comparison| {
-                let mut known = self.rows.iter().filter(|other| carried(other).is_some());
-                known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
-            };
-            let most = most.filter(|row| !is_answered(row));
-            let mut warnings = most.into_iter().flat_map(|row| &row.warnings);
-            warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
-        };
         let sides = [(SideLetter::A, &self.a), (SideLetter::B, &self.b)].into_iter();
-        let on: Vec<&str> = sides.filter(|(letter, _)| is_marked(*letter)).map(|(_, side)| side.as_str()).collect();
+        let on: Vec<&str> =
+            sides.filter(|(letter, _)| self.needs_more_clients_on(*letter)).map(|(_, side)| side.as_str()).collect();
         if on.is_empty() { String::new() } else { format!("{} on {}", more_at_once(self.metric), on.join(" and ")) }
+    }
+
+    fn needs_more_clients_on(&self, letter: SideLetter) -> bool {
+        let most = self.rows.iter().filter(|row| carried(letter, row).is_some());
+        let most = most
+            .max_by(|one, other| carried(letter, one).unwrap_or(0.0).total_cmp(&carried(letter, other).unwrap_or(0.0)));
+        // What asked for more at once has carried no more.
+        let most = most.filter(|row| !self.is_surpassed(letter, row));
+        let mut warnings = most.into_iter().flat_map(|row| &row.warnings);
+        warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
+    }
+
+    fn is_surpassed(&self, letter: SideLetter, row: &Comparison) -> bool {
+        let mut known = self.rows.iter().filter(|other| carried(letter, other).is_some());
+        known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
     }
 
     /// What did not succeed, where the sides differ in it: the most of any row.
     fn failures(&self) -> String {
         let all = self.rows.iter().filter_map(|row| row.failures);
         let Some(most) = all.max_by(|x, y| x.worst().total_cmp(&y.worst())) else { return String::new() };
-        let told = [(most.a, &self.a), (most.b, &self.b)].map(|(share, side)| match share {
+        let shares = [(most.a, &self.a), (most.b, &self.b)].map(|(share, side)| match share {
             Some(share) => format!("{} failed on {side}", failed_share(share)),
             None => format!("an unknown share failed on {side}"),
         });
-        format!("; of its operations {}", told.join(" and "))
+        format!("; of its operations {}", shares.join(" and "))
     }
+}
+
+fn carried(letter: SideLetter, row: &Comparison) -> Option<f64> {
+    if letter == SideLetter::A { row.a.estimate } else { row.b.estimate }
 }
 
 /// What the capacity is of that all clients limited.
@@ -429,17 +456,21 @@ fn more_at_once(metric: &Metric) -> &'static str {
 /// Whether a case is another but for more at once.
 fn asks_for_more(case: &Point, than: &Point, metric: &Metric) -> bool {
     let key = if metric.unit == "io/s" { "depth" } else { "clients" };
-    let at_once = |case: &Point| case.get(key).and_then(Value::as_float);
-    let is_more = at_once(case).zip(at_once(than)).is_some_and(|(case, than)| case > than);
-    let others = |case: &Point| {
-        let mut case = case.clone();
-        case.remove(key);
-        case
-    };
-    is_more && others(case) == others(than)
+    let is_more = number_at(case, key).zip(number_at(than, key)).is_some_and(|(case, than)| case > than);
+    is_more && without_key(case, key) == without_key(than, key)
 }
 
-/// In most runs: in a few it may be what else went on.
+fn without_key(case: &Point, key: &str) -> Point {
+    let mut case = case.clone();
+    case.remove(key);
+    case
+}
+
+fn number_at(case: &Point, key: &str) -> Option<f64> {
+    case.get(key).and_then(Value::as_float)
+}
+
+/// Most runs had too few clients: in a few runs the cause may be what else ran on the machine.
 fn has_too_few_clients(warning: &Warning) -> bool {
     matches!(warning, Warning::Marked { kind: MarkKind::TooFewClients, runs, of, .. } if 2 * runs > *of)
 }
@@ -449,7 +480,7 @@ fn is_disturbed(set: &ComparisonSet) -> bool {
     set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
 }
 
-/// Of what is, or of what was in runs that prove nothing.
+/// The present tells what is, the past what was in runs that prove nothing.
 #[derive(Clone, Copy)]
 enum Tense {
     Present,
@@ -466,7 +497,7 @@ impl Tense {
 }
 
 impl Tense {
-    /// Of a capacity.
+    /// The verb for a capacity.
     fn carries(self) -> &'static str {
         match self {
             Tense::Present => "carries",
@@ -491,7 +522,7 @@ struct Spread {
 
 /// `about twice`, `4.4 to 5.5 times`.
 fn times(ends: [f64; 2]) -> Spread {
-    let one = |factor: f64| match factor {
+    let [low, high] = ends.map(|factor| match factor {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
         factor if factor >= 10.0 => format!("{factor:.0}"),
         factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
@@ -517,12 +548,12 @@ fn percents(ends: [f64; 2]) -> Spread {
     Spread { text: format!("{low} to {high}"), is_range: true }
 }
 
-/// What has no difference to tell, those with the same reason together.
+/// What has no difference to report, those with the same reason together.
 fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
     let several_pairs = set.tables.iter().any(|table| (&table.a, &table.b) != (&set.tables[0].a, &set.tables[0].b));
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for question in questions.iter().filter(|question| question.decided(set).is_none()) {
-        let tally = Tally::of(&question.rows);
+        let tally = VerdictCounts::count(&question.rows);
         let pair = if several_pairs { format!(" ({} and {})", question.a, question.b) } else { String::new() };
         let name = format!("{}{pair}", question.subject());
         let outcome = match question.rows.iter().find_map(|row| row.no_verdict()) {
@@ -535,8 +566,8 @@ fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
             None => found.push((outcome, vec![name])),
         }
     }
-    let told = found.into_iter().map(|(outcome, names)| format!("{}: {outcome}.", names.join(", ")));
-    told.collect()
+    let sentences = found.into_iter().map(|(outcome, names)| format!("{}: {outcome}.", names.join(", ")));
+    sentences.collect()
 }
 
 /// Why there is none, for a reader who has not seen the table.
@@ -548,7 +579,7 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::DifferentRows(found) => found.text(),
         NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
-        NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
+        NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
         NoVerdict::TooFewOperations { .. } => "some runs have too few operations for it".to_owned(),
         NoVerdict::Failures { .. } | NoVerdict::FailuresUnknown { .. } => "operations failed".to_owned(),
         NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
@@ -559,14 +590,14 @@ fn no_verdict(reason: &NoVerdict) -> String {
     format!("no verdict ({why})")
 }
 
-/// Of sides that were measured apart: what their runs gave, and that this is no verdict.
+/// The answer for sides that were measured apart: what their runs gave, and that this is no verdict.
 fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
-    let told = set.apart.as_ref()?;
-    let when = told.between().map_or_else(String::new, |between| format!(" ({between})"));
-    let plans = if told.confounded.values().all(Vec::is_empty) { "" } else { ", by plans that differ" };
+    let experiments = set.apart.as_ref()?;
+    let when = experiments.between().map_or_else(String::new, |between| format!(" ({between})"));
+    let plans = if experiments.confounded.values().all(Vec::is_empty) { "" } else { ", by plans that differ" };
     let begin = format!("Measured apart{when}{plans}, so no verdict");
     let rows: Vec<&Comparison> = questions.iter().flat_map(|question| &question.rows).copied().collect();
-    let findings: Vec<ApartFinding> = rows.iter().filter_map(|row| row.apart()).collect();
+    let findings: Vec<CrossFinding> = rows.iter().filter_map(|row| row.apart()).collect();
     let first = match (questions, findings.first()) {
         (_, None) => {
             let why = rows.iter().find_map(|row| row.no_verdict()).map(no_verdict);
@@ -576,8 +607,8 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
             (only, *first)
         }
         _ => {
-            let of = |wanted: ApartFinding| (findings.iter().filter(|one| **one == wanted).count(), wanted.as_str());
-            let all = [ApartFinding::Higher, ApartFinding::Lower, ApartFinding::Alike, ApartFinding::Open].map(of);
+            let all = [CrossFinding::Higher, CrossFinding::Lower, CrossFinding::Alike, CrossFinding::Open]
+                .map(|wanted| (findings.iter().filter(|one| **one == wanted).count(), wanted.as_str()));
             let none = (rows.len() - findings.len(), "without a figure to tell by");
             let parts = all.into_iter().chain([none]).filter(|(rows, _)| *rows > 0);
             let parts: Vec<String> = parts.map(|(rows, word)| format!("{rows} {word}")).collect();
@@ -587,32 +618,34 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let (question, finding) = first;
     let subject = question.named();
     let (a, b) = (&question.a, &question.b);
-    let shares = || {
-        let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
-        let (low, high) = range(ratios.map(|change| change.ratio))?;
-        let ends = [(low - 1.0).abs(), (high - 1.0).abs()];
-        Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
-    };
     let said = match finding {
-        ApartFinding::Higher | ApartFinding::Lower => {
-            format!("{subject} was {}{} on {b} than on {a}", shares().unwrap_or_default(), finding.as_str())
+        CrossFinding::Higher | CrossFinding::Lower => {
+            format!(
+                "{subject} was {}{} on {b} than on {a}",
+                change_in_percent(question).unwrap_or_default(),
+                finding.as_str()
+            )
         }
-        ApartFinding::Alike => format!("{subject} was alike on {b} and {a}"),
-        ApartFinding::Open => format!("{subject} shows no difference between {b} and {a}"),
+        CrossFinding::Alike => format!("{subject} was alike on {b} and {a}"),
+        CrossFinding::Open => format!("{subject} shows no difference between {b} and {a}"),
     };
     Some(format!("{begin}: {said}."))
 }
 
+fn change_in_percent(question: &Question<'_>) -> Option<String> {
+    let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
+    let (low, high) = range(ratios.map(|change| change.ratio))?;
+    let ends = [(low - 1.0).abs(), (high - 1.0).abs()];
+    Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
+}
+
 /// What runs showed that are too few for a verdict on anything.
 fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
-    let is_early =
-        |row: &&Comparison| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_)));
-    let is_seen = |question: &Question<'_>| question.rows.iter().any(is_early);
     if questions.iter().any(|question| question.decided(set).is_some()) {
         return None;
     }
-    let mut early = questions.iter().filter(|question| is_seen(question));
-    let told = early.find_map(|question| Some(question.compared(Tense::Past)? + &question.more_clients()));
+    let mut early = questions.iter().filter(|question| is_undecided_so_far(question));
+    let difference = early.find_map(|question| Some(question.compared(Tense::Past)? + &question.more_clients()));
     let needed = set.rules.min_rounds;
     let of_rows = questions.iter().flat_map(|question| &question.rows).filter_map(|row| match row.no_verdict() {
         Some(NoVerdict::TooFewRounds { missing }) => Some(*missing),
@@ -620,17 +653,24 @@ fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     });
     // A side may have fewer than the other.
     let have = of_rows.max().map_or(set.rounds, |missing| needed.saturating_sub(missing));
-    Some(match (set.rules.unfinished, told) {
-        (Some(_), told) => format!("So far, without a verdict, {}.", told?),
-        (None, Some(told)) => {
+    Some(match (set.rules.unfinished, difference) {
+        (Some(_), difference) => format!("So far, without a verdict, {}.", difference?),
+        (None, Some(difference)) => {
             let them = if have == 1 { "it" } else { "them" };
-            format!("No verdict from {} ({needed} are needed): in {them} {told}.", count(have as usize, "round"))
+            format!("No verdict from {} ({needed} are needed): in {them} {difference}.", count(have as usize, "round"))
         }
-        (None, None) if questions.iter().all(is_seen) => {
+        (None, None) if questions.iter().all(is_undecided_so_far) => {
             format!("No verdict from {} ({needed} are needed).", count(have as usize, "round"))
         }
         (None, None) => return None,
     })
+}
+
+fn is_undecided_so_far(question: &Question<'_>) -> bool {
+    question
+        .rows
+        .iter()
+        .any(|row| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_))))
 }
 
 /// How the rows of each pair came out.
@@ -643,60 +683,18 @@ fn counted(questions: &[Question<'_>]) -> Vec<String> {
             None => pairs.push((sides, vec![question])),
         }
     }
-    let one = |((a, b), of): ((&str, &str), Vec<&Question<'_>>)| {
-        let rows: Vec<&Comparison> = of.iter().flat_map(|question| &question.rows).copied().collect();
-        let words = of.first().map_or(["better", "worse"], |first| first.words());
-        let are_alike = of.iter().all(|question| question.words() == words);
-        let tally = Tally::of(&rows);
-        let words = tally.words(if are_alike { words } else { ["better", "worse"] });
-        match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
-            Some(reason) => format!("{b} beside {a}: {}.", no_verdict(reason)),
-            None => format!("{b} beside {a}, in {}: {words}.", count(rows.len(), "case")),
-        }
-    };
-    pairs.into_iter().map(one).collect()
-}
-
-/// Of a single system: what it did in each case, or from the lowest to the highest where they do not fit beside the trail.
-fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
-    let known = || figures.iter().filter(|figure| figure.side.estimate.is_some());
-    let rate = known().find(|figure| figure.metric.quantity() == Quantity::Rate);
-    let Some(first) = rate.or(known().next()) else {
-        // As of a search whose every rate keeps the promise: the table says why.
-        let is_measured = figures.iter().any(|figure| !figure.side.unavailable.is_empty());
-        let why = if is_measured { "What was measured gave no figure" } else { "No run was measured" };
-        return vec![format!("{why}.")];
-    };
-    let same =
-        figures.iter().filter(|figure| figure.metric.id == first.metric.id && figure.benchmark == first.benchmark);
-    let same: Vec<(f64, &Figure)> = same.filter_map(|figure| Some((figure.side.estimate?, figure))).collect();
-    let print = |value: f64| {
-        let unit = RowUnit::new(&first.metric.unit, [value]);
-        format!("{} {}", unit.print(value, Script::Plain), clean(unit.name()))
-    };
-    let at = |figure: &Figure, word: &str| match figure.label.as_str() {
-        "" => String::new(),
-        label => format!("{word}{}", clean(label)),
-    };
-    let each: Vec<String> =
-        same.iter().map(|(value, figure)| format!("{}{}", print(*value), at(figure, " at "))).collect();
-    let about = format!("{} alone, {}", said(&first.side.label), named(&first.metric, &said(&first.benchmark)));
-    let highest = same.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-    let is_answered =
-        |than: &Figure| same.iter().any(|(_, other)| asks_for_more(&other.case, &than.case, &than.metric));
-    let is_marked = |figure: &Figure| figure.warnings.iter().any(has_too_few_clients);
-    let is_limited = highest.is_some_and(|(_, figure)| is_marked(figure) && !is_answered(figure));
-    let limited = if is_limited { more_at_once(&first.metric) } else { "" };
-    let of = |told: String| vec![format!("{about}: {told}{limited}."), "Nothing was compared.".to_owned()];
-    let all = of(each.join(", "));
-    let lowest = same.iter().map(|(value, _)| *value).min_by(f64::total_cmp);
-    match (lowest, highest) {
-        (Some(lowest), Some((value, figure)))
-            if each.len() > 1 && (each.len() >= FEW || !fits(&joined(&all, trail))) =>
-        {
-            let cases = count(each.len(), "case");
-            of(format!("{} to {} in {cases}{}", print(lowest), print(*value), at(figure, ", the highest at ")))
-        }
-        _ => all,
-    }
+    pairs
+        .into_iter()
+        .map(|((a, b), of)| {
+            let rows: Vec<&Comparison> = of.iter().flat_map(|question| &question.rows).copied().collect();
+            let words = of.first().map_or(["better", "worse"], |first| first.words());
+            let are_alike = of.iter().all(|question| question.words() == words);
+            let tally = VerdictCounts::count(&rows);
+            let words = tally.words(if are_alike { words } else { ["better", "worse"] });
+            match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
+                Some(reason) => format!("{b} beside {a}: {}.", no_verdict(reason)),
+                None => format!("{b} beside {a}, in {}: {words}.", count(rows.len(), "case")),
+            }
+        })
+        .collect()
 }

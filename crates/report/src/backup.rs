@@ -10,7 +10,7 @@ use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
 use crate::lookup::{Lookup, by_run};
 use crate::number::{Script, centre};
-use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Series, SeriesLine, Table, View};
+use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Series, SeriesLine, Table, TablePlacement, View};
 
 /// The workload whose cases these are.
 const WORKLOAD: &str = "backup";
@@ -24,7 +24,7 @@ const GROWTH_STEP: usize = 5;
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackupRow {
     pub system: String,
-    /// What tells its group from others: keys that vary and say nothing of the codec.
+    /// What distinguishes its group from others: keys that vary and say nothing of the codec.
     pub group: String,
     /// The codec with its level: `zstd-3`, `none`.
     pub codec: String,
@@ -38,7 +38,7 @@ pub struct BackupRow {
     pub time_ratio: Option<[f64; 3]>,
     /// Rounds that have such a ratio: those in which both were measured.
     pub time_ratios: usize,
-    /// Of the restore, likewise.
+    /// Ratio of the restore times, as `time_ratio`.
     pub restore_ratio: Option<[f64; 3]>,
     /// Share of the time, and bytes of the backup's file: geometric mean of the runs.
     pub growth: Vec<(f64, f64)>,
@@ -58,11 +58,16 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
     }
 }
 
-/// In the plan's order; empty without backups.
+/// The backups in the plan's order; empty without backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
-    let backed_up =
-        |case: &Case| case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none");
-    let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(|(_, case)| backed_up(case)).collect();
+    let cases: Vec<(usize, &Case)> = evidence
+        .cases
+        .iter()
+        .enumerate()
+        .filter(|(_, case)| {
+            case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none")
+        })
+        .collect();
     if cases.is_empty() {
         return Vec::new();
     }
@@ -74,34 +79,45 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
             continue;
         }
         let baseline = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline(case, other));
-        let is_whole = |index: usize| readings.lookup.failed(index as u32) == 0;
-        let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let baseline = baseline.map(|(_, runs)| runs.as_slice()).filter(|_| codec_of(case) != "none");
+        let baseline = baseline.filter(|((other, _), _)| is_whole(&readings, *index) && is_whole(&readings, *other));
+        let baseline = if codec_of(case) != "none" { baseline.map(|(_, runs)| runs.as_slice()) } else { None };
         rows.push(row(evidence, &readings, (*index as u32, case), own, baseline));
     }
     rows
 }
 
+pub(crate) fn is_whole(readings: &Index<'_>, index: usize) -> bool {
+    readings.lookup.failed(index as u32) == 0
+}
+
 /// What the measured runs of each case gave.
 pub(crate) fn runs(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
     let measurements = by_run(lookup.evidence());
-    let values = |run: &StoredRun| {
-        let own = measurements.get(&run.id).into_iter().flatten();
-        own.map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone())).collect()
-    };
-    let of_case = |case: u32| {
-        let own = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
-        own.map(|run| Measured { run: run.id, round: run.planned.round, values: values(run) }).collect()
-    };
-    cases.map(of_case).collect()
+    cases
+        .map(|case| {
+            let own = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
+            own.map(|run| Measured { run: run.id, round: run.planned.round, values: readings_of(&measurements, run) })
+                .collect()
+        })
+        .collect()
+}
+
+fn readings_of(
+    measurements: &BTreeMap<i64, Vec<&store::StoredMeasurement>>,
+    run: &StoredRun,
+) -> BTreeMap<String, Reading> {
+    let own = measurements.get(&run.id).into_iter().flatten();
+    own.map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone())).collect()
 }
 
 fn is_baseline(case: &Case, other: &Case) -> bool {
-    let same = |key: &String| CODEC_KEYS.contains(&key.as_str()) || case.point.get(key) == other.point.get(key);
     other.system == case.system
         && other.benchmark == case.benchmark
         && codec_of(other) == "none"
-        && case.point.keys().all(same)
+        && case
+            .point
+            .keys()
+            .all(|key| CODEC_KEYS.contains(&key.as_str()) || case.point.get(key) == other.point.get(key))
 }
 
 fn codec_of(case: &Case) -> &str {
@@ -111,18 +127,17 @@ fn codec_of(case: &Case) -> &str {
 /// `zstd-3, 2 workers, at the server`: what is not usual is said.
 pub(crate) fn codec_label(case: &Case) -> String {
     let codec = codec_of(case);
-    let int = |key: &str| case.point.get(key).and_then(Value::as_int).unwrap_or(0);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
     if codec == "none" {
         return codec.to_owned();
     }
-    let mut label = match (int("level"), usual) {
+    let mut label = match (int(case, "level"), usual) {
         // SQL Server's own codecs have no levels.
         (0, 0) => codec.to_owned(),
         (0, level) | (level, _) => format!("{codec}-{level}"),
     };
-    if int("workers") > 0 {
-        let _ = write!(label, " ×{}", int("workers"));
+    if int(case, "workers") > 0 {
+        let _ = write!(label, " ×{}", int(case, "workers"));
     }
     match case.point.get("where").and_then(Value::as_text) {
         Some("server") => label.push_str(" at the server"),
@@ -130,6 +145,10 @@ pub(crate) fn codec_label(case: &Case) -> String {
         _ => {}
     }
     label
+}
+
+fn int(case: &Case, key: &str) -> i64 {
+    case.point.get(key).and_then(Value::as_int).unwrap_or(0)
 }
 
 /// Each note once.
@@ -152,12 +171,14 @@ fn noted(rows: &[&BackupRow]) -> Vec<String> {
             notes.push(note);
         }
     }
-    let told = |note: &&String| {
-        let of: Vec<&&BackupRow> = rows.iter().filter(|row| row.notes.contains(note)).collect();
-        let names: Vec<&str> = of.iter().map(|row| row.codec.as_str()).collect();
-        if of.len() == rows.len() { format!("note: {note}") } else { format!("note, {}: {note}", names.join(", ")) }
-    };
-    notes.iter().map(told).collect()
+    notes
+        .iter()
+        .map(|note| {
+            let of: Vec<&&BackupRow> = rows.iter().filter(|row| row.notes.contains(note)).collect();
+            let names: Vec<&str> = of.iter().map(|row| row.codec.as_str()).collect();
+            if of.len() == rows.len() { format!("note: {note}") } else { format!("note, {}: {note}", names.join(", ")) }
+        })
+        .collect()
 }
 
 fn row(
@@ -168,9 +189,11 @@ fn row(
     baseline: Option<&[Measured]>,
 ) -> BackupRow {
     let varying = index.lookup.varying(&case.benchmark);
-    // Beside `none`, which has no row here, `native` says nothing.
-    let is_usual = |key: &str| key == "method" && case.point.get(key).and_then(Value::as_text) == Some("native");
-    let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()) && !is_usual(key));
+    // Next to `none`, which has no row here, `native` says nothing.
+    let keys = varying.iter().filter(|key| {
+        !CODEC_KEYS.contains(&key.as_str())
+            && !(*key == "method" && case.point.get(*key).and_then(Value::as_text) == Some("native"))
+    });
     let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))).collect();
     if evidence.header.plan.benchmarks.len() > 1 {
         group.insert(0, case.benchmark.clone());
@@ -189,14 +212,13 @@ fn row(
     let growth = (0..=100)
         .step_by(GROWTH_STEP)
         .filter_map(|percent| Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?)));
-    let against = |metric| baseline.map_or_else(Vec::new, |baseline| ratios(own, baseline, metric));
     BackupRow {
         system: case.system.clone(),
         group: group.join(", "),
         codec: codec_label(case),
-        time_ratio: summary(&against("backup_time")),
-        time_ratios: against("backup_time").len(),
-        restore_ratio: summary(&against("restore_time")),
+        time_ratio: summary(&baseline_ratios(own, baseline, "backup_time")),
+        time_ratios: baseline_ratios(own, baseline, "backup_time").len(),
+        restore_ratio: summary(&baseline_ratios(own, baseline, "restore_time")),
         growth: growth.collect(),
         notes: notes(&index.lookup, own),
         figures,
@@ -204,15 +226,24 @@ fn row(
     }
 }
 
-/// One per round in which both were measured; none at all if a run of these lacks the metric, since the others would stand
+pub(crate) fn baseline_ratios(own: &[Measured], baseline: Option<&[Measured]>, metric: &str) -> Vec<f64> {
+    baseline.map_or_else(Vec::new, |baseline| ratios(own, baseline, metric))
+}
+
+/// One per round in which both were measured; none at all if a run of these does not have the metric, since the others would stand
 /// for it.
 pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
-    let of = |run: &Measured| run.values.get(metric).and_then(value).filter(|value| *value > 0.0);
-    let of_round = |run: &Measured| {
-        let other = baseline.iter().find(|other| other.round == run.round)?;
-        Some(of(run).zip(of(other)).map(|(own, other)| own / other))
-    };
-    own.iter().filter_map(of_round).collect::<Option<Vec<f64>>>().unwrap_or_default()
+    own.iter()
+        .filter_map(|run| {
+            let other = baseline.iter().find(|other| other.round == run.round)?;
+            Some(positive(run, metric).zip(positive(other, metric)).map(|(own, other)| own / other))
+        })
+        .collect::<Option<Vec<f64>>>()
+        .unwrap_or_default()
+}
+
+fn positive(run: &Measured, metric: &str) -> Option<f64> {
+    run.values.get(metric).and_then(value).filter(|value| *value > 0.0)
 }
 
 /// Geometric mean, lowest, highest.
@@ -251,10 +282,15 @@ fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str) -> Entry {
     if row.codec == "none" {
         return Entry::dash("it is the backup without a codec");
     }
-    let figure = |row: &BackupRow| row.figures.get(metric).copied();
-    let both = figure(row).zip(plain(rows, row).and_then(figure)).filter(|(_, without)| *without > 0.0);
+    let both = figure(row, metric)
+        .zip(plain(rows, row).and_then(|one| figure(one, metric)))
+        .filter(|(_, without)| *without > 0.0);
     let missing = "it, or that of the backup without a codec, is not known";
     Entry::or(both.map(|(own, without)| (own / without - 1.0) * 100.0), Form::More, missing)
+}
+
+fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
+    row.figures.get(metric).copied()
 }
 
 /// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Nothing
@@ -265,14 +301,16 @@ fn published(rows: &[&BackupRow]) -> Option<Table> {
     let heads = ["backup rate", "CPU time", "restore rate", "CPU time"];
     let names = ["backup rate", "backup CPU time", "restore rate", "restore CPU time"];
     let heads = names.into_iter().zip(heads).map(|(name, head)| Column::new(name, "%").headed(head));
-    let row = |row: &&&BackupRow| {
-        let figures = metrics.map(|metric| more(rows, row, metric));
-        [Entry::text(&row.codec)].into_iter().chain(figures).collect()
-    };
     (!coded.is_empty()).then(|| Table {
         title: "against none, in percent as published".to_owned(),
         columns: [Column::words("codec")].into_iter().chain(heads).collect(),
-        rows: coded.iter().map(row).collect(),
+        rows: coded
+            .iter()
+            .map(|row| {
+                let figures = metrics.map(|metric| more(rows, row, metric));
+                [Entry::text(&row.codec)].into_iter().chain(figures).collect()
+            })
+            .collect(),
         ..Table::default()
     })
 }
@@ -294,7 +332,7 @@ fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
 }
 
 /// Backups without figures, grouped by reason: `gzip-6, lz4-1: n/a: …`.
-fn lacking(rows: &[&BackupRow]) -> Vec<String> {
+fn missing_backup_notes(rows: &[&BackupRow]) -> Vec<String> {
     let mut reasons: Vec<(&NoValue, Vec<&str>)> = Vec::new();
     for row in rows {
         let Some(reason) = row.missing.get("backup_rate") else { continue };
@@ -311,18 +349,8 @@ const MIB: f64 = (1u64 << 20) as f64;
 
 /// Saving by class of files; nothing if no backup is split.
 fn split(rows: &[&BackupRow]) -> Option<Table> {
-    let line = |row: &BackupRow, class: &str| {
-        let figure = |family: &str| row.figures.get(&format!("{family}/{class}")).copied();
-        let source = figure("source_size").filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
-        let (zero, saving) = (figure("zero_pages"), figure("saving"));
-        let without = figure("saving_without_zero_pages").or(saving.filter(|_| zero == Some(0.0)));
-        let figures = [Some(source / MIB), zero.map(|bytes| bytes / MIB), saving, without];
-        let figures = figures.map(|figure| Entry::or(figure, Form::Fixed(1), "it was not measured"));
-        Some([&row.codec, class].map(Entry::text).into_iter().chain(figures).collect())
-    };
-    let line = &line;
     let rows: Vec<Vec<Entry>> =
-        rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| line(row, class))).collect();
+        rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| split_line(row, class))).collect();
     let heads = [("MiB", "MiB"), ("zero pages", "MiB"), ("saved %", "%"), ("saved % of the rest", "%")];
     let heads = heads.map(|(head, unit)| Column::new(head, unit));
     (!rows.is_empty()).then(|| Table {
@@ -331,6 +359,19 @@ fn split(rows: &[&BackupRow]) -> Option<Table> {
         rows,
         ..Table::default()
     })
+}
+
+fn split_line(row: &BackupRow, class: &str) -> Option<Vec<Entry>> {
+    let source = figure_of_class(row, "source_size", class).filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
+    let (zero, saving) = (figure_of_class(row, "zero_pages", class), figure_of_class(row, "saving", class));
+    let without = figure_of_class(row, "saving_without_zero_pages", class).or(saving.filter(|_| zero == Some(0.0)));
+    let figures = [Some(source / MIB), zero.map(|bytes| bytes / MIB), saving, without];
+    let figures = figures.map(|figure| Entry::or(figure, Form::Fixed(1), "it was not measured"));
+    Some([&row.codec, class].map(Entry::text).into_iter().chain(figures).collect())
+}
+
+fn figure_of_class(row: &BackupRow, family: &str, class: &str) -> Option<f64> {
+    row.figures.get(&format!("{family}/{class}")).copied()
 }
 
 /// Name and unit of a column, what stands above it, and its metric with its form; a time's is the ratio to that without
@@ -346,7 +387,7 @@ const COLUMNS: [(&str, &str, &str, &str, Form); 8] = [
     ("restore", "CPU time", "s/GiB", "restore_cpu_per_gib", Form::Fixed(2)),
 ];
 
-/// For programs: the table's heading has the first.
+/// Columns for programs: the table's heading already has the first.
 const TOTALS: [(&str, &str, &str); 5] = [
     ("source", "MiB", "source_size"),
     ("backup time", "s", "backup_time"),
@@ -356,22 +397,23 @@ const TOTALS: [(&str, &str, &str); 5] = [
 ];
 
 impl BackupRow {
-    /// In MiB if the metric is a size.
+    /// The entry of a metric, in MiB if the metric is a size.
     fn entry(&self, metric: &str, form: Form) -> Entry {
         let divisor = if metric.ends_with("_size") { MIB } else { 1.0 };
-        let told = || self.missing.get(metric).filter(|missing| !missing.reason.is_empty()).cloned();
         let figure = self.figures.get(metric).map(|value| value / divisor);
-        Entry::of(
-            figure.ok_or_else(|| told().unwrap_or_else(|| Absence::Unavailable.because("it was not measured"))),
+        Entry::from_reading(
+            figure.ok_or_else(|| {
+                self.missing
+                    .get(metric)
+                    .filter(|missing| !missing.reason.is_empty())
+                    .cloned()
+                    .unwrap_or_else(|| Absence::Unavailable.because("it was not measured"))
+            }),
             form,
         )
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let times = |ratio: Option<[f64; 3]>| match ratio {
-            Some([middle, ..]) => Entry::or(Some(middle), Form::Times, ""),
-            None => Entry::dash("there is no other backup without a codec in the same rounds"),
-        };
         let shown = COLUMNS.map(|(group, _, _, metric, form)| match (form, group) {
             (Form::Times, "backup") => times(self.time_ratio),
             (Form::Times, _) => times(self.restore_ratio),
@@ -381,14 +423,21 @@ impl BackupRow {
         [Entry::text(&self.codec)].into_iter().chain(shown).chain(totals).collect()
     }
 
-    /// With system and group.
+    /// The codec's label with its system and group.
     pub fn name(&self) -> String {
         let parts = [self.system.as_str(), self.group.as_str(), self.codec.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Of one system and group.
+fn times(ratio: Option<[f64; 3]>) -> Entry {
+    match ratio {
+        Some([middle, ..]) => Entry::or(Some(middle), Form::Times, ""),
+        None => Entry::dash("there is no other backup without a codec in the same rounds"),
+    }
+}
+
+/// The views of one system and group.
 fn group_views(own: &[&BackupRow]) -> Vec<View> {
     let Some(first) = own.first() else { return Vec::new() };
     let comma = if first.group.is_empty() { "" } else { ", " };
@@ -409,11 +458,14 @@ fn group_views(own: &[&BackupRow]) -> Vec<View> {
     };
     let mut tables: Vec<Table> = [Some(table), published(own)].into_iter().flatten().collect();
     if let Some(last) = tables.last_mut() {
-        last.notes = [lacking(own), without_cpu(own), noted(own)].concat();
+        last.notes = [missing_backup_notes(own), without_cpu(own), noted(own)].concat();
     }
     let tables = tables.into_iter().chain(split(own));
-    let placed = |table| View::Table(Table { family: WORKLOAD, case: case.clone(), look: Look::Under, ..table });
-    tables.map(placed).collect()
+    tables
+        .map(|table| {
+            View::Table(Table { family: WORKLOAD, case: case.clone(), placement: TablePlacement::Under, ..table })
+        })
+        .collect()
 }
 
 /// Rows in groups, in their order.
@@ -443,28 +495,43 @@ const CHARTS: [(&str, &str, &str, &str); 5] = [
 ];
 
 fn charts(rows: &[BackupRow]) -> Vec<View> {
-    let bars = |(id, title, unit, metric): (&str, &str, &str, &str)| {
-        let group = |(index, row): (usize, &BackupRow)| {
-            let entry = row.entry(metric, Form::Significant);
-            BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, mean: None }] }
-        };
-        let groups = rows.iter().enumerate().map(group).collect();
-        View::Bars(Bars { family: WORKLOAD, title: title.to_owned(), unit: unit.to_owned(), groups, id: id.to_owned() })
-    };
-    let line = |(index, row): (usize, &BackupRow)| {
-        let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);
-        let points = row.growth.iter().map(|(share, bytes)| (share * seconds, bytes / MIB)).collect();
-        SeriesLine { name: row.name(), points, index }
-    };
     let growth = Series {
         family: WORKLOAD,
         title: "Size of the backup's file".to_owned(),
         x: "seconds since the backup began".to_owned(),
         unit: "MiB in the backup's folder".to_owned(),
-        lines: rows.iter().enumerate().map(line).collect(),
+        lines: rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| {
+                let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);
+                let points = row.growth.iter().map(|(share, bytes)| (share * seconds, bytes / MIB)).collect();
+                SeriesLine { name: row.name(), points, index }
+            })
+            .collect(),
         id: "backup-growth".to_owned(),
     };
-    CHARTS.into_iter().map(bars).chain([View::Series(growth)]).collect()
+    CHARTS
+        .into_iter()
+        .map(|(id, title, unit, metric)| {
+            let groups = rows
+                .iter()
+                .enumerate()
+                .map(|(index, row)| {
+                    let entry = row.entry(metric, Form::Significant);
+                    BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, mean: None }] }
+                })
+                .collect();
+            View::Bars(Bars {
+                family: WORKLOAD,
+                title: title.to_owned(),
+                unit: unit.to_owned(),
+                groups,
+                id: id.to_owned(),
+            })
+        })
+        .chain([View::Series(growth)])
+        .collect()
 }
 
 fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
@@ -492,7 +559,7 @@ fn compared(evidence: &Evidence) -> Vec<(&'static str, Options)> {
     alone.into_iter().chain(none).collect()
 }
 
-/// Backups, and transactions beside them.
+/// Backups, and transactions that ran meanwhile.
 pub const FAMILY: Family = Family {
     name: WORKLOAD,
     judged: &[],
@@ -511,133 +578,4 @@ pub const FAMILY: Family = Family {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn render(rows: &[BackupRow]) -> String {
-        crate::views::text::render(&tables(rows), 80)
-    }
-
-    fn row(codec: &str, runs: usize) -> BackupRow {
-        let figures = [("saving", 78.2), ("backup_cpu_per_gib", 14.04), ("backup_size", 1048576.0)];
-        BackupRow {
-            system: "here".to_owned(),
-            group: String::new(),
-            codec: codec.to_owned(),
-            figures: figures.iter().map(|(id, value)| ((*id).to_owned(), *value)).collect(),
-            missing: BTreeMap::new(),
-            time_ratio: (codec != "none").then_some([0.9, 0.85, 0.97]),
-            time_ratios: runs,
-            restore_ratio: None,
-            growth: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_verdict_is_one_line() {
-        let expected =
-            "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 rounds)";
-        assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
-        assert!(row("zstd-3", 1).verdict().unwrap().contains("one run"));
-        assert_eq!(row("none", 6).verdict(), None);
-        let mut encrypted = row("zstd-3", 6);
-        encrypted.figures.insert("saving".to_owned(), -0.02);
-        assert!(encrypted.verdict().unwrap().starts_with("zstd-3 saves nothing and takes 0.90× the time"));
-    }
-
-    #[test]
-    fn the_rounds_of_a_verdict_are_those_that_have_a_baseline() {
-        let measured = |round, ms| {
-            let values = [("backup_time".to_owned(), Reading::Value(ms))].into();
-            Measured { run: 0, round, values }
-        };
-        let own: Vec<Measured> = (0..6).map(|round| measured(round, 9.0)).collect();
-        let found = ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
-        assert_eq!((found.as_slice(), summary(&found)), (&[0.9][..], Some([0.9; 3])));
-        let one = BackupRow { time_ratio: summary(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
-        assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"), "{one:?}");
-    }
-
-    #[test]
-    fn what_is_not_known_is_no_number() {
-        let text = render(&[row("none", 6), row("zstd-3", 6)]);
-        let line = text.lines().find(|line| line.trim_start().starts_with("none")).unwrap();
-        assert_eq!(
-            line.split_whitespace().collect::<Vec<_>>(),
-            ["none", "1.0", "78.2", "n/a", "-", "14.04", "n/a", "-", "n/a"]
-        );
-    }
-
-    #[test]
-    fn a_codec_that_an_engine_lacks_is_named_with_the_reason() {
-        let reason = "SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD";
-        let none = |codec: &str| BackupRow {
-            figures: BTreeMap::new(),
-            missing: BTreeMap::from([("backup_rate".to_owned(), Absence::Unavailable.because(reason))]),
-            time_ratio: None,
-            ..row(codec, 6)
-        };
-        let text = render(&[none("gzip-6"), none("lz4-1"), row("zstd-3", 6)]);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        assert!(words.join(" ").contains(&format!("gzip-6, lz4-1: n/a: {reason}")), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    }
-
-    #[test]
-    fn a_terminal_of_80_columns_is_enough() {
-        let mut rows = [row("none", 6), row("zstd-3 at the server", 6)];
-        let figures = [("backup_rate", 1234.5), ("restore_rate", 1234.5), ("restore_cpu_per_gib", 2.5)];
-        let figures = figures.map(|(id, value)| (id.to_owned(), value));
-        rows.iter_mut().for_each(|row| row.figures.extend(figures.clone()));
-        rows[1].restore_ratio = Some([2.34; 3]);
-        let text = render(&rows);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["backup", "restore"]);
-        assert_eq!(lines[1].chars().count(), lines[2].chars().count(), "{text}");
-    }
-
-    #[test]
-    fn speed_and_cpu_time_are_told_in_percent_as_published_and_why_they_are_not_known() {
-        let with = |codec: &str, rate: f64, cpu: Option<f64>| {
-            let mut row = row(codec, 6);
-            row.figures.insert("backup_rate".to_owned(), rate);
-            match cpu {
-                Some(cpu) => drop(row.figures.insert("backup_cpu".to_owned(), cpu)),
-                None => {
-                    row.figures.remove("backup_cpu_per_gib");
-                    let why = Absence::Unavailable.because("the server's processes are not étalon's own");
-                    row.missing.insert("backup_cpu_per_gib".to_owned(), why);
-                }
-            }
-            row
-        };
-        // The article's plain database.
-        let text = render(&[with("none", 105.18, Some(1594.0)), with("zstd-3", 131.26, Some(2067.0))]);
-        let line = text.lines().skip_while(|line| !line.contains("as published")).nth(2).unwrap();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words, ["zstd-3", "+24.8", "%", "+29.7", "%", "n/a", "n/a"]);
-        let text = render(&[with("none", 105.18, None), with("zstd-3", 90.0, None)]);
-        let note = "second choice: cannot back up by `mariadb-backup`".to_owned();
-        let noted = |codec: &str| BackupRow { notes: vec![note.clone()], ..with(codec, 90.0, None) };
-        let text_of_all = render(&[noted("none"), noted("zstd-3")]);
-        assert_eq!(text_of_all.matches(&format!("note: {note}")).count(), 1, "{text_of_all}");
-        assert!(render(&[with("none", 90.0, None), noted("zstd-3")]).contains(&format!("note, zstd-3: {note}")));
-        assert_eq!(text.matches("s/GiB of the backup: n/a: the server's processes").count(), 1, "{text}");
-        assert!(text.contains("-14.4 %"), "{text}");
-    }
-
-    #[test]
-    fn ratios_are_taken_within_rounds() {
-        let run = |round, time| Measured {
-            run: 0,
-            round,
-            values: BTreeMap::from([("backup_time".to_owned(), Reading::Value(time))]),
-        };
-        let own = [run(0, 2.0), run(1, 30.0), run(2, 5.0)];
-        let none = [run(0, 1.0), run(1, 10.0), run(3, 9.0)];
-        assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([6.0_f64.sqrt(), 2.0, 3.0]));
-        assert_eq!(summary(&ratios(&own, &none, "restore_time")), None);
-    }
-}
+mod tests;

@@ -3,11 +3,11 @@
 use model::backup::OF_THE_BACKUP;
 use model::{Case, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, grouped, ratios, runs, summary};
+use crate::backup::{CODEC_KEYS, Measured, baseline_ratios, codec_label, grouped, is_whole, runs, summary};
 use crate::comparison::Index;
 use crate::evidence::Evidence;
 use crate::number::centre;
-use crate::views::{Column, Entry, Form, Look, Table, View};
+use crate::views::{Column, Entry, Form, Table, TablePlacement, View};
 
 /// Selects the transactions.
 const SCRIPT: &str = "load.script";
@@ -43,7 +43,7 @@ pub struct LoadRow {
     pub throughput_ratio: Option<[f64; 3]>,
     /// Rounds that have such a ratio: those in which both were measured.
     pub throughput_ratios: usize,
-    /// Of p99, likewise.
+    /// Ratio of the p99s, as `throughput_ratio`.
     pub p99_ratio: Option<[f64; 3]>,
 }
 
@@ -51,10 +51,14 @@ fn text<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
     case.point.get(key).and_then(Value::as_text)
 }
 
-/// In the plan's order; empty without loads.
+/// The loads in the plan's order; empty without loads.
 pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
-    let loaded = |(_, case): &(usize, &Case)| case.workload == "backup" && text(case, SCRIPT).is_some();
-    let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(loaded).collect();
+    let cases: Vec<(usize, &Case)> = evidence
+        .cases
+        .iter()
+        .enumerate()
+        .filter(|(_, case)| case.workload == "backup" && text(case, SCRIPT).is_some())
+        .collect();
     if cases.is_empty() {
         return Vec::new();
     }
@@ -63,9 +67,8 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
         let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
-        let is_whole = |index: usize| readings.lookup.failed(index as u32) == 0;
-        let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let alone = alone.map(|(_, runs)| runs.as_slice()).filter(|_| !is_none(case));
+        let alone = alone.filter(|((other, _), _)| is_whole(&readings, *index) && is_whole(&readings, *other));
+        let alone = if !is_none(case) { alone.map(|(_, runs)| runs.as_slice()) } else { None };
         rows.push(row(&readings, (*index as u32, case), own, alone));
     }
     rows
@@ -74,11 +77,17 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
 /// Keys that vary between the load alone and its backups: `method`, and other keys of the backup.
 pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
     let benchmarks = &evidence.header.plan.benchmarks;
-    let varies = |key: &&str| {
-        let is_key = |varying: &String| varying == key;
-        *key == METHOD || benchmarks.iter().any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(is_key))
-    };
-    [METHOD].into_iter().chain(OF_THE_BACKUP).filter(varies).map(str::to_owned).collect()
+    [METHOD]
+        .into_iter()
+        .chain(OF_THE_BACKUP)
+        .filter(|key| {
+            *key == METHOD
+                || benchmarks
+                    .iter()
+                    .any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(|varying| varying == key))
+        })
+        .map(str::to_owned)
+        .collect()
 }
 
 fn is_none(case: &Case) -> bool {
@@ -86,30 +95,39 @@ fn is_none(case: &Case) -> bool {
 }
 
 fn is_alone(case: &Case, other: &Case) -> bool {
-    let same = |key: &String| is_of_the_backup(key) || case.point.get(key) == other.point.get(key);
-    is_none(other) && other.system == case.system && other.benchmark == case.benchmark && case.point.keys().all(same)
+    is_none(other)
+        && other.system == case.system
+        && other.benchmark == case.benchmark
+        && case.point.keys().all(|key| is_of_the_backup(key) || case.point.get(key) == other.point.get(key))
 }
 
 fn row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
-    let middle = |id: &str| centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value));
     let varying = index.lookup.varying(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let mut load = vec![text(case, SCRIPT).unwrap_or_default().to_owned(), clients];
-    let told = |key: &&String| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str());
-    load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))));
-    let against = |metric| alone.map_or_else(Vec::new, |alone| ratios(own, alone, metric));
+    load.extend(
+        varying
+            .iter()
+            .filter(|key| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str()))
+            .filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))),
+    );
+
     LoadRow {
         system: case.system.clone(),
         load: load.join(", "),
         backup: label(case, varying),
-        throughput: middle("throughput"),
+        throughput: middle(index, number, "throughput"),
         missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
-        response_us: [middle("response_p50"), middle("response_p99")],
-        throughput_ratio: summary(&against("throughput")),
-        throughput_ratios: against("throughput").len(),
-        p99_ratio: summary(&against("response_p99")),
+        response_us: [middle(index, number, "response_p50"), middle(index, number, "response_p99")],
+        throughput_ratio: summary(&baseline_ratios(own, alone, "throughput")),
+        throughput_ratios: baseline_ratios(own, alone, "throughput").len(),
+        p99_ratio: summary(&baseline_ratios(own, alone, "response_p99")),
     }
+}
+
+fn middle(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
+    centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
 }
 
 /// `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of the backup.
@@ -127,8 +145,10 @@ fn label(case: &Case, varying: &[String]) -> String {
         let limit = case.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }
-    let is_said = |key: &str| key == METHOD || CODEC_KEYS.contains(&key) || LIMITS.iter().any(|(said, _)| *said == key);
-    let others = varying.iter().filter(|key| is_of_the_backup(key) && !is_said(key));
+    let others = varying.iter().filter(|key| {
+        is_of_the_backup(key)
+            && !(*key == METHOD || CODEC_KEYS.contains(&key.as_str()) || LIMITS.iter().any(|(limit, _)| limit == *key))
+    });
     parts.extend(others.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))));
     parts.join(", ")
 }
@@ -154,14 +174,23 @@ impl LoadRow {
     /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
     fn entries(&self) -> Vec<Entry> {
         let missing = self.missing.as_deref().unwrap_or("it, or that of the transactions alone, is not known");
-        let ms = |us: Option<f64>| Entry::or(us.map(|us| us / 1e3), Form::Fixed(2), missing);
-        let times = |ratio: Option<[f64; 3]>| match ratio {
+        let [p50, p99] = self.response_us.map(|us| Entry::or(us.map(|us| us / 1e3), Form::Fixed(2), missing));
+        let throughput = Entry::or(self.throughput, Form::Fixed(0), missing);
+        vec![
+            Entry::text(&self.backup),
+            throughput,
+            self.times(self.throughput_ratio, missing),
+            p50,
+            p99,
+            self.times(self.p99_ratio, missing),
+        ]
+    }
+
+    fn times(&self, ratio: Option<[f64; 3]>, missing: &str) -> Entry {
+        match ratio {
             None if self.backup == "none" => Entry::dash("they are the transactions alone"),
             ratio => Entry::or(ratio.map(|[middle, ..]| middle), Form::Times, missing),
-        };
-        let [p50, p99] = self.response_us.map(ms);
-        let throughput = Entry::or(self.throughput, Form::Fixed(0), missing);
-        vec![Entry::text(&self.backup), throughput, times(self.throughput_ratio), p50, p99, times(self.p99_ratio)]
+        }
     }
 }
 
@@ -181,18 +210,20 @@ pub fn tables(evidence: &Evidence) -> Vec<View> {
 
 fn tables_of(rows: &[LoadRow]) -> Vec<Table> {
     let heads = [("tx/s", "tx/s"), ("of alone", ""), ("p50 ms", "ms"), ("p99 ms", "ms"), ("of alone", "")];
-    let table = |own: &Vec<&LoadRow>| Table {
-        family: "backup",
-        case: format!("{}: transactions beside the backup ({})", own[0].system, own[0].load),
-        columns: std::iter::once(Column::words("backup"))
-            .chain(heads.map(|(head, unit)| Column::new(head, unit)))
-            .collect(),
-        rows: own.iter().map(|row| row.entries()).collect(),
-        conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
-        look: Look::Under,
-        ..Table::default()
-    };
-    grouped(rows, |row| (&row.system, &row.load)).iter().map(table).collect()
+    grouped(rows, |row| (&row.system, &row.load))
+        .iter()
+        .map(|own| Table {
+            family: "backup",
+            case: format!("{}: transactions beside the backup ({})", own[0].system, own[0].load),
+            columns: std::iter::once(Column::words("backup"))
+                .chain(heads.map(|(head, unit)| Column::new(head, unit)))
+                .collect(),
+            rows: own.iter().map(|row| row.entries()).collect(),
+            conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
+            placement: TablePlacement::Under,
+            ..Table::default()
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -219,22 +250,32 @@ mod tests {
 
     #[test]
     fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
-        let case = |keys: &[(&str, Value)]| Case {
+        let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
+        assert!(
+            is_alone(&backup_case(4, 4), &alone)
+                && !is_alone(&backup_case(4, 8), &alone)
+                && !is_alone(&backup_case(4, 4), &backup_case(1, 4))
+        );
+        let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
+        assert_eq!([label(&backup_case(4, 8), &varying), label(&alone, &varying)], ["plain, stripes=4", "none"]);
+    }
+
+    fn backup_case(stripes: i64, clients: i64) -> Case {
+        let keys = [("codec", word("none")), ("stripes", Value::Int(stripes)), ("load.clients", Value::Int(clients))];
+        case(&[&keys[..], &[(METHOD, word("native"))]].concat())
+    }
+
+    fn word(word: &str) -> Value {
+        Value::Text(word.to_owned())
+    }
+
+    fn case(keys: &[(&str, Value)]) -> Case {
+        Case {
             benchmark: "backup".to_owned(),
             workload: "backup".to_owned(),
             system: "here".to_owned(),
             point: keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
-        };
-        let word = |word: &str| Value::Text(word.to_owned());
-        let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
-        let of = |stripes, clients| {
-            let keys =
-                [("codec", word("none")), ("stripes", Value::Int(stripes)), ("load.clients", Value::Int(clients))];
-            case(&[&keys[..], &[(METHOD, word("native"))]].concat())
-        };
-        assert!(is_alone(&of(4, 4), &alone) && !is_alone(&of(4, 8), &alone) && !is_alone(&of(4, 4), &of(1, 4)));
-        let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
-        assert_eq!([label(&of(4, 8), &varying), label(&alone, &varying)], ["plain, stripes=4", "none"]);
+        }
     }
 
     #[test]
@@ -249,7 +290,7 @@ mod tests {
             lines[4..6].join(""),
             "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 rounds)"
         );
-        // Six runs, of which one has the load alone beside it.
+        // Six runs, of which one has the load alone, too.
         let one = LoadRow { throughput_ratios: 1, ..row("zstd-3", Some([0.66; 3]), 6) };
         assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"));
         assert_eq!(render(&[]), "");

@@ -65,7 +65,7 @@ struct Measured<'a> {
     values: BTreeMap<&'a str, f64>,
 }
 
-/// By case, in the plan's order.
+/// The reports of all cases in the plan's order.
 pub fn reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
     let (lookup, measurements) = (Lookup::new(evidence), by_run(evidence));
@@ -123,9 +123,9 @@ fn report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize
         failed,
         clients: case.point.get("clients").and_then(Value::as_int),
         connect_ms: [
-            ms(of(runs, "connect_max").max_by(f64::total_cmp)),
-            ms(of(runs, "connect_min").min_by(f64::total_cmp)),
-            ms(mean(of(runs, "connect_mean"))),
+            ms(values_of(runs, "connect_max").max_by(f64::total_cmp)),
+            ms(values_of(runs, "connect_min").min_by(f64::total_cmp)),
+            ms(mean(values_of(runs, "connect_mean"))),
         ],
         kinds,
         marks,
@@ -139,7 +139,7 @@ fn script_of(case: &Case) -> String {
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }
 
-fn of(runs: &[Measured<'_>], id: &str) -> impl Iterator<Item = f64> {
+fn values_of(runs: &[Measured<'_>], id: &str) -> impl Iterator<Item = f64> {
     // Of all runs or of none: the others would stand for those that lack it.
     let all: Option<Vec<f64>> = runs.iter().map(|run| run.values.get(id).copied()).collect();
     all.into_iter().flatten()
@@ -155,50 +155,67 @@ fn ms(us: Option<f64>) -> Option<f64> {
 }
 
 fn row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
-    let id = |name: &str| format!("{name}{suffix}");
-    let rate = id("throughput");
+    let rate = format!("throughput{suffix}");
     // Recovers the count from the rate.
     let counted = |run: &Measured<'_>| Some((run.values.get(rate.as_str())? * run.elapsed_s).round());
     let counts: Vec<(f64, f64)> = runs.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
     let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
-    let median = |name: &str| ms(median(of(runs, &id(name))).filter(|_| failed == 0));
     KindRow {
         name: String::new(),
         queries: (seconds > 0.0).then_some(queries as u64),
-        max_ms: ms(of(runs, &id("response_max")).max_by(f64::total_cmp)),
-        min_ms: ms(of(runs, &id("response_min")).min_by(f64::total_cmp)),
+        max_ms: ms(values_of(runs, &format!("response_max{suffix}")).max_by(f64::total_cmp)),
+        min_ms: ms(values_of(runs, &format!("response_min{suffix}")).min_by(f64::total_cmp)),
         per_s: (seconds > 0.0).then(|| queries / seconds),
-        p50_ms: median("response_p50"),
-        p99_ms: median("response_p99"),
+        p50_ms: median_ms(suffix, runs, failed, "response_p50"),
+        p99_ms: median_ms(suffix, runs, failed, "response_p99"),
     }
+}
+
+fn median_ms(suffix: &str, runs: &[Measured<'_>], failed: usize, name: &str) -> Option<f64> {
+    if failed > 0 {
+        return None;
+    }
+    ms(median(values_of(runs, &format!("{name}{suffix}"))))
 }
 
 /// The reports as tables, for programs: the text is super-smack's own.
 pub fn tables(evidence: &Evidence) -> Vec<View> {
     let missing = "the runs do not tell it, or one of them failed";
     let units = [("max_time", "ms"), ("min_time", "ms"), ("q_per_s", "queries/s"), ("p50", "ms"), ("p99", "ms")];
-    let row = |kind: &KindRow| {
-        let figures = [kind.queries.map(|n| n as f64), kind.max_ms, kind.min_ms, kind.per_s, kind.p50_ms, kind.p99_ms];
-        let figures = figures.map(|figure| Entry::or(figure, Form::Significant, missing));
-        std::iter::once(Entry::text(&kind.name)).chain(figures).collect()
-    };
-    let table = |of: &BarrelReport| {
-        let case = [of.client.as_str(), of.point.as_str(), of.system.as_str()];
-        let case: Vec<&str> = case.into_iter().filter(|part| !part.is_empty()).collect();
-        let heads = [Column::words("query_type"), Column::new("num_queries", "")];
-        View::Table(Table {
-            family: "transactions",
-            case: case.join(", "),
-            title: format!("Query Barrel Report: {}", crate::number::count(of.runs, "run")),
-            columns: heads.into_iter().chain(units.map(|(name, unit)| Column::new(name, unit))).collect(),
-            rows: of.kinds.iter().map(row).collect(),
-            notes: of.marks.iter().map(|mark| format!("marked {mark}")).collect(),
-            ..Table::default()
-        })
-    };
     // Other workloads have no queries.
-    let has_queries = |of: &&BarrelReport| of.kinds.iter().any(|kind| kind.queries.is_some());
-    reports(evidence, Runs::Together).iter().filter(has_queries).map(table).collect()
+    reports(evidence, Runs::Together)
+        .iter()
+        .filter(|of| of.kinds.iter().any(|kind| kind.queries.is_some()))
+        .map(|of| {
+            let case = [of.client.as_str(), of.point.as_str(), of.system.as_str()];
+            let case: Vec<&str> = case.into_iter().filter(|part| !part.is_empty()).collect();
+            let heads = [Column::words("query_type"), Column::new("num_queries", "")];
+            View::Table(Table {
+                family: "transactions",
+                case: case.join(", "),
+                title: format!("Query Barrel Report: {}", crate::number::count(of.runs, "run")),
+                columns: heads.into_iter().chain(units.map(|(name, unit)| Column::new(name, unit))).collect(),
+                rows: of
+                    .kinds
+                    .iter()
+                    .map(|kind| {
+                        let figures = [
+                            kind.queries.map(|n| n as f64),
+                            kind.max_ms,
+                            kind.min_ms,
+                            kind.per_s,
+                            kind.p50_ms,
+                            kind.p99_ms,
+                        ];
+                        let figures = figures.map(|figure| Entry::or(figure, Form::Significant, missing));
+                        std::iter::once(Entry::text(&kind.name)).chain(figures).collect()
+                    })
+                    .collect(),
+                notes: of.marks.iter().map(|mark| format!("marked {mark}")).collect(),
+                ..Table::default()
+            })
+        })
+        .collect()
 }
 
 pub fn shown(value: Option<f64>, decimals: usize) -> String {
@@ -224,8 +241,9 @@ pub fn render(report: &BarrelReport) -> String {
 /// Ends every set of reports.
 pub fn footnote(evidence: &Evidence) -> String {
     let is_judged = evidence.is_judged_after_each_round();
-    let so_far = |found| format!("# {}\n", unfinished(&found, is_judged, evidence.is_import()));
-    let so_far = evidence.unfinished().map_or_else(String::new, so_far);
+    let so_far = evidence
+        .unfinished()
+        .map_or_else(String::new, |found| format!("# {}\n", unfinished(&found, is_judged, evidence.is_import())));
     format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")
 }
 
@@ -235,12 +253,8 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let failed = if report.failed > 0 { format!(", and {} failed", report.failed) } else { String::new() };
     writeln!(text, "# system {}{point}: {runs}{failed}", report.system)?;
     writeln!(text, "Query Barrel Report for client {}", report.client)?;
-    let connect = |place: usize| match report.connect_ms[place] {
-        Some(ms) => format!("{ms:.3}ms"),
-        None => "n/a".to_owned(),
-    };
     let clients = report.clients.map_or_else(|| "n/a".to_owned(), |clients| clients.to_string());
-    let (max, min, avg) = (connect(0), connect(1), connect(2));
+    let (max, min, avg) = (connect_time(report, 0), connect_time(report, 1), connect_time(report, 2));
     writeln!(text, "connect: max={max}  min={min} avg= {avg} from {clients} clients ")?;
     writeln!(text, "Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s")?;
     for kind in &report.kinds {
@@ -248,7 +262,6 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
         writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, whole(kind.queries))?;
     }
     let of = if report.runs == 1 { "" } else { ", median of the runs" };
-    let in_ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"));
     for kind in &report.kinds {
         writeln!(text, "# {}: p50 {}, p99 {}{of}", kind.name, in_ms(kind.p50_ms), in_ms(kind.p99_ms))?;
     }
@@ -256,4 +269,15 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
         writeln!(text, "# marked {mark}")?;
     }
     Ok(())
+}
+
+fn connect_time(report: &BarrelReport, place: usize) -> String {
+    match report.connect_ms[place] {
+        Some(ms) => format!("{ms:.3}ms"),
+        None => "n/a".to_owned(),
+    }
+}
+
+fn in_ms(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"))
 }

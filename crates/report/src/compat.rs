@@ -12,9 +12,9 @@ use crate::latency::Latency;
 /// Reason of a latency over successes only.
 const LEFT_OUT: &str = "it was taken of those that succeeded alone, before étalon counted failures in";
 
-/// For runs that count errors without a failed share: adds the share and latencies over all operations. Kinds of
-/// operations have no histogram and become unavailable.
-pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
+/// Restores the failures of runs that count errors without a failed share: adds the share and latencies over all
+/// operations. Kinds of operations have no histogram and become unavailable.
+pub fn restore_failures(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
     let mut runs: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (place, stored) in measurements.iter().enumerate() {
         runs.entry(stored.run_id).or_default().push(place);
@@ -46,7 +46,7 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
     measurements.extend(shares);
 }
 
-/// On all hosts; `None` if unreadable or missing.
+/// The latency on all hosts; `None` if it is unreadable or missing.
 fn whole(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Option<Latency> {
     let series = source.series(run).ok()?;
     let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
@@ -64,8 +64,8 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
         *beyond += response.failed() as f64;
         return;
     }
-    let named = |family: &str| id.strip_prefix(family);
-    let (rest, latency) = match (named("response_"), named("service_"), named("latency_")) {
+    let (rest, latency) = match (id.strip_prefix("response_"), id.strip_prefix("service_"), id.strip_prefix("latency_"))
+    {
         (Some(rest), ..) => (rest, Some(response)),
         (_, Some(rest), _) | (_, _, Some(rest)) => (rest, service),
         _ => return,
@@ -110,15 +110,14 @@ mod tests {
         (1..=1_000).for_each(|us| histogram.record(us * 1_000).unwrap());
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
-        let one = |kind| Series {
-            host: "local".to_owned(),
-            kind,
-            interval: None,
-            length_ms: 1_000,
-            errors,
-            histogram: bytes.clone(),
-        };
-        BTreeMap::from([(1, vec![one(SeriesKind::Response), one(SeriesKind::Service)])])
+        BTreeMap::from([(
+            1,
+            vec![one_series(SeriesKind::Response, &bytes, errors), one_series(SeriesKind::Service, &bytes, errors)],
+        )])
+    }
+
+    fn one_series(kind: SeriesKind, bytes: &[u8], errors: u64) -> Series {
+        Series { host: "local".to_owned(), kind, interval: None, length_ms: 1_000, errors, histogram: bytes.to_vec() }
     }
 
     #[test]
@@ -134,7 +133,7 @@ mod tests {
             ]
         };
         let mut all = older().to_vec();
-        put_failures_back(&mut all, &series(250));
+        restore_failures(&mut all, &series(250));
         assert_eq!(reading(&all, FAILED_SHARE), Some(&Reading::Value(20.0)));
         let Some(Reading::Value(p50)) = reading(&all, "response_p50") else { panic!("a median") };
         assert!((p50 / 625.0 - 1.0).abs() < 0.002, "of 1,250: {p50}");
@@ -143,11 +142,11 @@ mod tests {
             assert!(matches!(reading(&all, id), Some(Reading::Unavailable(_))), "{id}");
         }
         let mut none = vec![stored("errors", 0.0), stored("response_p99", 990.0)];
-        put_failures_back(&mut none, &series(0));
+        restore_failures(&mut none, &series(0));
         assert_eq!(reading(&none, FAILED_SHARE), Some(&Reading::Value(0.0)));
         assert_eq!(reading(&none, "response_p99"), Some(&Reading::Value(990.0)));
         let mut foreign = older().to_vec();
-        put_failures_back(&mut foreign, &BTreeMap::new());
+        restore_failures(&mut foreign, &BTreeMap::new());
         let share = reading(&foreign, FAILED_SHARE);
         assert!(matches!(share, Some(Reading::Unavailable(_))), "nobody knows of how many: {share:?}");
         assert_eq!(reading(&foreign, "response_p99"), Some(&Reading::Value(990.0)));

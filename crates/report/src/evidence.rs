@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series, UntilSure};
+use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
-use crate::cross_experiment::Apart;
+use crate::cross_experiment::CrossExperiment;
 use crate::number::count;
 
 /// [`Header::build`] of imports.
@@ -27,28 +27,28 @@ pub struct Evidence {
     pub cases: Vec<Case>,
     pub runs: Vec<StoredRun>,
     pub measurements: Vec<StoredMeasurement>,
-    /// Of runs that were measured again when the experiment was resumed.
+    /// Measurements of runs that were measured again when the experiment was resumed.
     pub superseded: Vec<StoredMeasurement>,
     pub marks: Vec<(i64, Mark)>,
-    /// Of runs that sought the highest load that keeps a promise.
+    /// Points of runs that searched for the highest load that keeps a promise.
     pub points: Vec<(i64, LoadPoint)>,
-    /// By subject: [`CLIENT`] or a system's name.
+    /// Facts by subject: [`CLIENT`] or a system's name.
     pub facts: BTreeMap<String, Facts>,
-    /// Where it is kept, if it is.
+    /// The store's path, if there is a store.
     pub store: Option<PathBuf>,
-    /// If it is of several experiments, joined.
-    pub apart: Option<Box<Apart>>,
+    /// The experiments that were joined, if there are several.
+    pub apart: Option<Box<CrossExperiment>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunCounts {
-    /// In the order.
+    /// Runs in the order.
     pub planned: usize,
     /// Places whose run was measured.
     pub measured: usize,
-    /// At the last attempt.
+    /// Runs that failed at the last attempt.
     pub failed: usize,
-    /// At the last attempt.
+    /// Runs that were aborted at the last attempt.
     pub aborted: usize,
 }
 
@@ -108,8 +108,12 @@ impl Evidence {
         Ok(found.completed(store))
     }
 
-    /// Of runs that no store holds; the attempts at one place in their order.
-    pub fn of(header: Header, mut runs: Vec<(PlannedRun, RunRecord)>, facts: BTreeMap<String, Facts>) -> Evidence {
+    /// Makes an evidence of runs that no store holds; the attempts at one position are in their order.
+    pub fn from_runs(
+        header: Header,
+        mut runs: Vec<(PlannedRun, RunRecord)>,
+        facts: BTreeMap<String, Facts>,
+    ) -> Evidence {
         runs.sort_by_key(|(planned, _)| planned.position);
         let cases = header.plan.cases();
         let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
@@ -143,9 +147,14 @@ impl Evidence {
             found.points.extend(record.points.into_iter().map(|point| (id, point)));
             series.insert(id, record.series);
             let PlannedRun { position, round, case } = planned;
-            let stored = |measurement| StoredMeasurement { run_id: id, round, case, position, measurement };
             let measured = record.measurements.into_iter().filter(|_| state == RunState::Measured);
-            found.measurements.extend(measured.map(stored));
+            found.measurements.extend(measured.map(|measurement| StoredMeasurement {
+                run_id: id,
+                round,
+                case,
+                position,
+                measurement,
+            }));
         }
         found.completed(&series)
     }
@@ -153,8 +162,9 @@ impl Evidence {
     /// How many rounds were run, or are to be: an experiment that ends when it is sure has as many as that took.
     pub fn rounds(&self) -> u32 {
         let schedule = &self.header.plan.schedule;
-        let of_runs = || self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max().unwrap_or_default();
-        schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
+        schedule.until_sure.map_or(schedule.rounds, |_| {
+            self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max().unwrap_or_default()
+        })
     }
 
     /// The same of the case that has the fewest.
@@ -167,16 +177,16 @@ impl Evidence {
         of_cases.into_values().min().unwrap_or_default().min(self.rounds())
     }
 
-    /// Unless a comparison pairs no rounds. A single system is not looked at: its rounds are as many as were planned, until
-    /// somebody adds some.
+    /// Rows are judged after each round, unless a comparison pairs no rounds. A single system is not judged: it has as
+    /// many rounds as were planned, until some are added.
     pub fn is_judged_after_each_round(&self) -> bool {
         let plan = &self.header.plan;
-        let is_looked_at = |until: &UntilSure| plan.systems.len() > 1 || until.begun.is_some();
         let is_paired = plan.schedule.order == Order::Interleaved && self.apart.is_none();
-        is_paired && plan.schedule.until_sure.as_ref().is_some_and(is_looked_at)
+        is_paired
+            && plan.schedule.until_sure.as_ref().is_some_and(|until| plan.systems.len() > 1 || until.begun.is_some())
     }
 
-    /// As it was before a round began.
+    /// The evidence as it was before a round began.
     #[must_use]
     pub fn before(mut self, round: u32) -> Evidence {
         self.runs.retain(|run| run.planned.round < round);
@@ -189,8 +199,8 @@ impl Evidence {
     }
 
     fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
-        crate::compat::put_failures_back(&mut self.measurements, source);
-        crate::unsteadiness::keep_believed(&self.measurements, &mut self.marks);
+        crate::compat::restore_failures(&mut self.measurements, source);
+        crate::unsteadiness::drop_unconfirmed_marks(&self.measurements, &mut self.marks);
         self
     }
 
@@ -200,11 +210,14 @@ impl Evidence {
 
     /// The experiment that a case is of.
     pub fn header_of(&self, case: u32) -> &Header {
-        let experiment = || self.apart.as_ref()?.experiment_of(&self.case(case)?.system);
-        experiment().map_or(&self.header, |one| &one.header)
+        let experiment = match (&self.apart, self.case(case)) {
+            (Some(apart), Some(case)) => apart.experiment_of(&case.system),
+            _ => None,
+        };
+        experiment.map_or(&self.header, |one| &one.header)
     }
 
-    /// Of all experiments.
+    /// The headers of all experiments.
     pub fn headers(&self) -> Vec<&Header> {
         match &self.apart {
             Some(apart) => apart.experiments.iter().map(|one| &one.header).collect(),
@@ -219,20 +232,16 @@ impl Evidence {
 
     /// The machines that made the load, each with what it is called.
     pub fn load_generators(&self) -> Vec<(&str, &Facts)> {
-        let is_one = |subject: &str| subject == CLIENT || subject.starts_with(CLIENT_HOST);
-        let of_no_system = |subject: &str| self.header.plan.system(subject).is_none();
         let all = self.facts.iter().map(|(subject, facts)| (subject.as_str(), facts));
-        all.filter(|(subject, _)| is_one(subject) && of_no_system(subject)).collect()
+        all.filter(|(subject, _)| {
+            (*subject == CLIENT || subject.starts_with(CLIENT_HOST)) && self.header.plan.system(subject).is_none()
+        })
+        .collect()
     }
 
-    /// At each place the measured attempt, else the last that failed, else the last: whoever interrupts the repetition of a
-    /// run that failed has not undone it.
+    /// The measured attempt at each position, else the last that failed, else the last: interrupting the repetition of
+    /// a failed run has not undone the failure.
     pub fn last_attempts(&self) -> Vec<&StoredRun> {
-        let rank = |run: &StoredRun| match run.state {
-            RunState::Measured => 2,
-            RunState::Failed => 1,
-            _ => 0,
-        };
         let mut last: BTreeMap<u32, &StoredRun> = BTreeMap::new();
         for run in &self.runs {
             let kept = last.entry(run.planned.position).or_insert(run);
@@ -251,17 +260,16 @@ impl Evidence {
 
     /// How many runs of a case failed for good: what the others gave is no figure of the case.
     pub fn failed(&self, case: u32) -> usize {
-        let of_case = |run: &&StoredRun| run.planned.case == case && self.has_failed(run);
-        self.last_attempts().into_iter().filter(of_case).count()
+        self.last_attempts().into_iter().filter(|run| run.planned.case == case && self.has_failed(run)).count()
     }
 
-    /// Tells whether it was imported as a whole: no system of it can be run here.
+    /// Whether it was imported as a whole: no system of it can be run here.
     pub fn is_import(&self) -> bool {
         self.header.build == IMPORTED
     }
 
-    /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import
-    /// unless its table tells of one that had not.
+    /// How far the experiment is, while a position is planned, running, or aborted and not repeated. What failed for
+    /// good has ended, and so has an import unless its table reports that it had not.
     pub fn unfinished(&self) -> Option<Unfinished> {
         if self.apart.is_some() {
             // Nothing else is joined.
@@ -270,17 +278,18 @@ impl Evidence {
         if self.header.build == IMPORTED {
             return self.unfinished_when_exported();
         }
-        let is_under_way = |run: &&StoredRun| matches!(run.state, RunState::Planned | RunState::Running);
         let last = self.last_attempts();
-        let is_aborted = |run: &&StoredRun| run.state == RunState::Aborted;
-        let open = self.runs.iter().filter(is_under_way).chain(last.iter().copied().filter(is_aborted));
+        let open = self
+            .runs
+            .iter()
+            .filter(|run| matches!(run.state, RunState::Planned | RunState::Running))
+            .chain(last.iter().copied().filter(|run| run.state == RunState::Aborted));
         let open: BTreeSet<(u32, u32)> = open.map(|run| (run.planned.round, run.planned.position)).collect();
-        let rounds = |places: &mut dyn Iterator<Item = u32>| places.collect::<BTreeSet<u32>>().len();
         let (of, left, unit) = match self.header.plan.schedule.order {
             Order::Sequential => (last.len(), open.len(), "run"),
             Order::Interleaved => (
-                rounds(&mut last.iter().map(|run| run.planned.round)),
-                rounds(&mut open.iter().map(|(round, _)| *round)),
+                number_of_different(last.iter().map(|run| run.planned.round)),
+                number_of_different(open.iter().map(|(round, _)| *round)),
                 "round",
             ),
         };
@@ -332,8 +341,11 @@ impl Evidence {
     /// What a system's settings promise at commit, or less if its runs are marked so.
     pub fn durability_of(&self, system: &str) -> Option<Durability> {
         let promised = self.facts_of(system)?.durability()?;
-        let is_of_system = |run: &&StoredRun| self.case(run.planned.case).is_some_and(|case| case.system == system);
-        let measured = self.runs.iter().filter(|run| run.state == RunState::Measured).filter(is_of_system);
+        let measured = self
+            .runs
+            .iter()
+            .filter(|run| run.state == RunState::Measured)
+            .filter(|run| self.case(run.planned.case).is_some_and(|case| case.system == system));
         let runs: BTreeSet<i64> = measured.map(|run| run.id).collect();
         let marks = self.marks.iter().filter(|(run, _)| runs.contains(run)).map(|(_, mark)| mark);
         let weakest = marks.filter_map(|mark| Some((mark.kind.of_durability()?, mark))).min_by_key(|(tier, _)| *tier);
@@ -343,5 +355,17 @@ impl Evidence {
             }
             _ => promised,
         })
+    }
+}
+
+fn number_of_different(rounds: impl Iterator<Item = u32>) -> usize {
+    rounds.collect::<BTreeSet<u32>>().len()
+}
+
+fn rank(run: &StoredRun) -> u8 {
+    match run.state {
+        RunState::Measured => 2,
+        RunState::Failed => 1,
+        _ => 0,
     }
 }

@@ -12,8 +12,7 @@ pub use format::{Format, render};
 use model::{Direction, Quantity};
 
 use crate::comparison::{
-    Comparison, ComparisonSet, NoVerdict, Note, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured,
-    Warning,
+    Comparison, ComparisonSet, NoVerdict, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning,
 };
 use crate::evidence::Unfinished;
 use crate::labels::{change, interval_words, metric_name, promise_of};
@@ -25,17 +24,18 @@ pub enum Inconclusive {
     /// They are listed.
     #[default]
     Pass,
-    /// As [`GateStatus::Inconclusive`].
+    /// The row counts as [`GateStatus::Inconclusive`].
     Fail,
 }
 
 /// What the gate asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateRules {
-    /// As a share: 0.05 for 5 %. Symmetric for ratios: a throughput of 1/1.05 is as bad as a latency of 1.05.
+    /// The largest accepted regression as a share: 0.05 for 5 %. It is symmetric for ratios: a throughput of 1/1.05 is
+    /// as bad as a latency of 1.05.
     pub max_regression: f64,
     pub inconclusive: Inconclusive,
-    /// So many compared rows let the others be without a comparison; default: all.
+    /// The others may be without a comparison once this many rows are compared; default: all.
     pub min_rows: Option<usize>,
 }
 
@@ -51,7 +51,7 @@ pub enum GateStatus {
     Passed,
     /// No row regressed, but some are open or were not compared, and the rules let that be enough.
     NotFailed,
-    /// Or the candidate failed.
+    /// The row has regressed, or the candidate failed.
     Failed,
     /// Undecided, and the rules ask for certainty.
     Inconclusive,
@@ -104,11 +104,11 @@ pub struct GateLine {
 pub struct GateOutcome {
     pub status: GateStatus,
     pub rules: GateRules,
-    /// In the set's order.
+    /// The lines in the set's order.
     pub lines: Vec<GateLine>,
-    /// Before the experiment's end nothing passes.
+    /// How far the experiment is: nothing passes before its end.
     pub unfinished: Option<Unfinished>,
-    /// To be said before the rows: that the sides were measured apart, and what is known to differ between them.
+    /// Lines that precede the rows: that the sides were measured apart, and what is known to differ between them.
     pub apart: Vec<String>,
     /// How the intervals are made; empty where there are none.
     pub interval: String,
@@ -124,12 +124,12 @@ impl GateOutcome {
         self.lines.len() - self.count(RowStatus::NotCompared) - self.count(RowStatus::Failed)
     }
 
-    /// At least one.
+    /// Number of rows that must be compared, at least one.
     pub fn rows_asked(&self) -> usize {
         self.rules.min_rows.unwrap_or(self.lines.iter().filter(|line| line.is_asked).count()).max(1)
     }
 
-    /// With improvements beside regressions: findings on one side only suggest a broken process.
+    /// The counts, improvements next to regressions: findings on one side only suggest a broken process.
     pub fn summary(&self) -> String {
         let status = match self.status {
             GateStatus::Passed => "passed",
@@ -189,8 +189,11 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
 }
 
 fn apart(set: &ComparisonSet) -> Vec<String> {
-    let is_of_it = |note: &&Note| matches!(note.kind, NoteKind::Apart | NoteKind::Differs | NoteKind::OnlyIn);
-    set.notes.iter().filter(is_of_it).map(|note| note.text.clone()).collect()
+    set.notes
+        .iter()
+        .filter(|note| matches!(note.kind, NoteKind::Apart | NoteKind::Differs | NoteKind::OnlyIn))
+        .map(|note| note.text.clone())
+        .collect()
 }
 
 fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
@@ -199,16 +202,19 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
     // That the sides were measured apart stands above all rows.
     let promised = promise_of(row, set).map(|promise| format!("at which {promise}"));
-    let reason = row.no_verdict().filter(|_| row.apart().is_none()).map(NoVerdict::text);
+    let reason = if row.apart().is_none() { row.no_verdict().map(NoVerdict::text) } else { None };
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
     // The figures include later attempts, but not that they were needed.
-    let is_said = |warning: &&Warning| match warning {
-        Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
-        Warning::LeftOut { .. } => true,
-        Warning::ConfoundedKeys { .. } => row.apart().is_some(),
-        _ => false,
-    };
-    let dropped = row.warnings.iter().filter(is_said).map(Warning::text);
+    let dropped = row
+        .warnings
+        .iter()
+        .filter(|warning| match warning {
+            Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
+            Warning::LeftOut { .. } => true,
+            Warning::ConfoundedKeys { .. } => row.apart().is_some(),
+            _ => false,
+        })
+        .map(Warning::text);
     let failed = row.failures.map(|of| {
         let [a, b] = of.words();
         format!("A {a}, B {b} failed")
@@ -250,13 +256,6 @@ fn one_sided(case: &OneSided) -> GateLine {
 
 /// More failures than the baseline, or not comparable because of them.
 fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> bool {
-    let failed = |letter: SideLetter| {
-        let of_side = row.warnings.iter().filter_map(|warning| match warning {
-            Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
-            _ => None,
-        });
-        of_side.sum::<usize>()
-    };
     let lacks_value = match row.no_verdict() {
         // Other tools often do not report failures.
         _ if row.metric.quantity() == Quantity::Failures => false,
@@ -264,14 +263,22 @@ fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> boo
             // What has not run yet has no value either.
             *side == SideLetter::B && row.a.summary.is_some() && set.rules.unfinished.is_none()
         }
-        Some(NoVerdict::Lacking { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
+        Some(NoVerdict::IncompleteRuns { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
         _ => false,
     };
-    let (a, b) = (failed(SideLetter::A), failed(SideLetter::B));
+    let (a, b) = (failed_runs(row, SideLetter::A), failed_runs(row, SideLetter::B));
     match compared {
         RowStatus::NotCompared => b > 0 || lacks_value,
         _ => b > a,
     }
+}
+
+fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
+    let of_side = row.warnings.iter().filter_map(|warning| match warning {
+        Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
+        _ => None,
+    });
+    of_side.sum::<usize>()
 }
 
 fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
@@ -282,10 +289,11 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
     }
 }
 
-/// By values alone; the interval is inverted so that above 1 is worse.
+/// Judges a row by its values alone; the interval is inverted so that above 1 is worse.
 fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
-    let enough = |rounds: u32| rounds >= set.rules.min_rounds;
-    let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.rounds)) else { return RowStatus::NotCompared };
+    let Some(estimate) = row.estimate.as_ref().filter(|e| e.rounds >= set.rules.min_rounds) else {
+        return RowStatus::NotCompared;
+    };
     // Of what was measured apart the gate asks whether it is worse than it was, and not why; unless another thing was asked.
     let is_another = row.warnings.iter().any(|warning| matches!(warning, Warning::ConfoundedKeys { .. }));
     if row.no_verdict().is_some() && (row.apart().is_none() || is_another) {

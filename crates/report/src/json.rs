@@ -435,7 +435,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
         views: views::all(evidence, set),
         disturbances: set.disturbances.iter().map(disturbance).collect(),
-        apart: set.apart.as_ref().map(Apart::of),
+        apart: set.apart.as_ref().map(Apart::new),
         notes: set
             .notes
             .iter()
@@ -494,12 +494,15 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
 }
 
 fn families(set: &ComparisonSet) -> Vec<JudgedFamily> {
-    let judged = |family: Family| JudgedFamily {
-        adjusted_after: family.method().to_owned(),
-        rows: set.families.rows(family),
-        part: set.families.part(family),
-    };
-    [Family::Primary, Family::Exploratory].map(judged).into_iter().filter(|family| family.rows > 0).collect()
+    [Family::Primary, Family::Exploratory]
+        .map(|family| JudgedFamily {
+            adjusted_after: family.method().to_owned(),
+            rows: set.families.rows(family),
+            part: set.families.part(family),
+        })
+        .into_iter()
+        .filter(|family| family.rows > 0)
+        .collect()
 }
 
 /// The differences of each pair of systems, once.
@@ -526,11 +529,9 @@ fn differences(tables: &[Table]) -> Vec<Difference> {
 fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let estimate = row.estimate.as_ref();
     let adjusted = estimate.and_then(|e| e.adjusted);
-    let family = Family::of(row.metric.role);
+    let family = Family::for_role(row.metric.role);
     let ratio = row.ratio();
     let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
-    let point = |scale| row.change.filter(|point| point.scale == scale).map(|point| point.ratio);
-    let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
         case: row.case.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
@@ -540,18 +541,18 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         role: role(row.metric.role).to_owned(),
         a: side(&row.a),
         b: side(&row.b),
-        ratio: point(comparison::Scale::Ratio).filter(|ratio| ratio.is_finite()),
-        interval: ratio.and_then(|e| both(e.lo, e.hi)),
-        difference: point(comparison::Scale::Points).map(|ratio| ratio.ln() * 100.0),
-        difference_interval: points.and_then(|e| both(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
+        ratio: change_on_scale(row, comparison::Scale::Ratio).filter(|ratio| ratio.is_finite()),
+        interval: ratio.and_then(|e| finite(e.lo, e.hi)),
+        difference: change_on_scale(row, comparison::Scale::Points).map(|ratio| ratio.ln() * 100.0),
+        difference_interval: points.and_then(|e| finite(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
         failed: row.failures.map(|of| Failed { a: of.a, b: of.b }),
         level: set.rules.level,
         p: estimate.and_then(|e| e.p),
         p_t: estimate.map(|e| e.p_t),
-        p_holm: adjusted.filter(|_| family == Family::Primary),
+        p_holm: if family == Family::Primary { adjusted } else { None },
         p_adjusted: adjusted,
         adjusted_after: adjusted.map(|_| family.method().to_owned()),
-        bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
+        bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| finite(lo, hi)),
         rounds: row.change.map_or(0, |point| point.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
@@ -560,6 +561,14 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         rounds_needed: row.rounds_needed,
         warnings: row.warnings.iter().map(warning).collect(),
     }
+}
+
+fn change_on_scale(row: &comparison::Comparison, scale: comparison::Scale) -> Option<f64> {
+    row.change.filter(|point| point.scale == scale).map(|point| point.ratio)
+}
+
+fn finite(lo: f64, hi: f64) -> Option<[f64; 2]> {
+    (lo.is_finite() && hi.is_finite()).then_some([lo, hi])
 }
 
 fn case_value(value: &model::Value) -> CaseValue {
@@ -638,17 +647,20 @@ fn side(side: &comparison::Side) -> Side {
 }
 
 fn disturbance(found: &comparison::Disturbance) -> Disturbance {
-    let unequal = |pair: &comparison::Unequal| {
-        let [a, b] = pair.sides.clone();
-        UnequalDisturbance { a, b, a_mean: pair.means.a, b_mean: pair.means.b }
-    };
     Disturbance {
         kind: found.kind.as_str().to_owned(),
         worst: found.worst.clone(),
         runs: found.runs,
         of: found.of,
         hosts: found.hosts.clone(),
-        unequal: found.unequal.iter().map(unequal).collect(),
+        unequal: found
+            .unequal
+            .iter()
+            .map(|pair| {
+                let [a, b] = pair.sides.clone();
+                UnequalDisturbance { a, b, a_mean: pair.means.a, b_mean: pair.means.b }
+            })
+            .collect(),
         text: found.text(),
     }
 }

@@ -8,7 +8,7 @@ use model::{Absence, Direction, Metric, Promise, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
+    Comparison, ComparisonSet, CrossFinding, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
     SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
@@ -39,14 +39,14 @@ pub fn arrow(direction: Direction) -> &'static str {
     }
 }
 
-/// From both sides' figures.
+/// The unit for both sides' figures.
 pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
     let figures = [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median)));
     RowUnit::new(&row.metric.unit, figures)
 }
 
 pub fn change(row: &Comparison) -> Option<Change> {
-    // The interval is one of geometric means: beside another estimator's change it might not even hold it.
+    // The interval is one of geometric means: next to another estimator's change it might not even hold it.
     let same = row.estimate.filter(|found| row.change.is_some_and(|change| change.ratio == found.ratio));
     let (lo, hi) = same.map_or((f64::NAN, f64::NAN), |estimate| (estimate.lo, estimate.hi));
     row.change.map(|change| change_between(change.scale, change.ratio, lo, hi))
@@ -54,17 +54,16 @@ pub fn change(row: &Comparison) -> Option<Change> {
 
 /// Above the tables of a family: empty at the experiment's end.
 pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
-    let note = |found: Unfinished| {
+    evidence.unfinished().map_or_else(String::new, |found| {
         wrapped(
             &format!("note: {}.", unfinished(&found, evidence.is_judged_after_each_round(), evidence.is_import())),
             width,
             6,
         ) + "\n"
-    };
-    evidence.unfinished().map_or_else(String::new, note)
+    })
 }
 
-/// Of an experiment that is under way or was stopped, without a full stop.
+/// States that an experiment is under way or was stopped, without a full stop.
 pub fn unfinished(found: &Unfinished, is_judged: bool, is_imported: bool) -> String {
     let what = if is_judged {
         "which are judged as after every round: what is decided stands, and what is open may still be decided"
@@ -84,8 +83,8 @@ fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
     }
 }
 
-/// Only times and rates are faster or slower; sizes are smaller or larger, and anything else, CPU time too, is less or
-/// more.
+/// The verdict in a word. Only times and rates are faster or slower; sizes are smaller or larger, and anything else,
+/// CPU time too, is less or more.
 pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     let is_less = match verdict {
         Verdict::Equivalent | Verdict::Inconclusive => return verdict.as_str(),
@@ -104,7 +103,7 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
 /// Word and addition.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     let (word, rest) = verdict_alone(row, set);
-    let failures = row.failures.filter(|_| !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })));
+    let failures = if !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })) { row.failures } else { None };
     let said = failures.map(|of| {
         let [a, b] = of.words();
         format!("A {a}, B {b} failed")
@@ -120,8 +119,8 @@ fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
         Outcome::None(NoVerdict::Apart(found)) => {
             // No word of a verdict.
             let rest = match found {
-                ApartFinding::Alike => within_margin(row, set),
-                ApartFinding::Higher | ApartFinding::Lower | ApartFinding::Open => "measured apart".to_owned(),
+                CrossFinding::Alike => within_margin(row, set),
+                CrossFinding::Higher | CrossFinding::Lower | CrossFinding::Open => "measured apart".to_owned(),
             };
             (found.as_str().to_owned(), rest)
         }
@@ -131,35 +130,38 @@ fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
 }
 
 fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
-    match row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points) {
-        true => format!("within {} points", SHARE_MARGIN * 100.0),
-        false => format!("within {}", percent(set.rules.margin, Script::Plain)),
+    if row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points) {
+        format!("within {} points", SHARE_MARGIN * 100.0)
+    } else {
+        format!("within {}", percent(set.rules.margin, Script::Plain))
     }
 }
 
 /// Notes below a table: reasons that its cell cannot hold, and warnings.
 fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     // Other reasons are complete in the cell, or a warning has the evidence.
-    let needs_more = |reason: &&NoVerdict| {
-        matches!(
-            reason,
-            NoVerdict::UnequalDurability { .. }
-                | NoVerdict::DifferentRows(_)
-                | NoVerdict::SequentialOrder
-                | NoVerdict::SystemChanged { .. }
-                | NoVerdict::NotAvailable { .. }
-                | NoVerdict::NotComparable(_)
-                | NoVerdict::Lacking { .. }
-                | NoVerdict::TooFewOperations { .. }
-                | NoVerdict::Repeated { .. }
-                | NoVerdict::CutOff { .. }
-                | NoVerdict::MeasuredAgain { .. }
-                | NoVerdict::FailuresUnknown { .. }
-                | NoVerdict::Failures { .. }
-                | NoVerdict::UnderClockStep
-        )
-    };
-    let reason = row.no_verdict().filter(needs_more).map(NoVerdict::text);
+    let reason = row
+        .no_verdict()
+        .filter(|reason| {
+            matches!(
+                reason,
+                NoVerdict::UnequalDurability { .. }
+                    | NoVerdict::DifferentRows(_)
+                    | NoVerdict::SequentialOrder
+                    | NoVerdict::SystemChanged { .. }
+                    | NoVerdict::NotAvailable { .. }
+                    | NoVerdict::NotComparable(_)
+                    | NoVerdict::IncompleteRuns { .. }
+                    | NoVerdict::TooFewOperations { .. }
+                    | NoVerdict::Repeated { .. }
+                    | NoVerdict::CutOff { .. }
+                    | NoVerdict::MeasuredAgain { .. }
+                    | NoVerdict::FailuresUnknown { .. }
+                    | NoVerdict::Failures { .. }
+                    | NoVerdict::UnderClockStep
+            )
+        })
+        .map(NoVerdict::text);
     reason.into_iter().chain(row.warnings.iter().map(Warning::text))
 }
 
@@ -168,7 +170,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
 pub struct RowNotes {
     /// What each number stands for.
     numbered: Vec<Vec<String>>,
-    /// Where each stands among them.
+    /// The number of each note among them.
     places: BTreeMap<Vec<String>, usize>,
     /// What is so of every row.
     of_all: Vec<String>,
@@ -177,7 +179,7 @@ pub struct RowNotes {
 }
 
 impl RowNotes {
-    /// Of the rows of a table, with what they have in common apart.
+    /// The notes of a table's rows, and those that all rows share.
     pub fn of_rows(rows: &[Comparison]) -> RowNotes {
         let mut each = rows.iter().map(|row| row_notes(row).collect::<Vec<String>>());
         let first = if rows.len() > 1 { each.next().unwrap_or_default() } else { Vec::new() };
@@ -217,7 +219,7 @@ impl RowNotes {
         &self.of_all
     }
 
-    /// With their numbers; what an earlier one has said is not said again.
+    /// The notes with their numbers; what an earlier note has said is not repeated.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
         let mut earlier: BTreeMap<BTreeSet<&str>, Vec<usize>> = BTreeMap::new();
         self.numbered.iter().enumerate().map(move |(index, notes)| {
@@ -234,20 +236,21 @@ impl RowNotes {
         })
     }
 
-    /// Of the earlier notes the longest that `own` has all of, of equally long ones the last.
+    /// The longest of the earlier notes that `own` contains whole, of equally long ones the last.
     fn largest_part(&self, own: &BTreeSet<&str>, earlier: &BTreeMap<BTreeSet<&str>, Vec<usize>>) -> Option<usize> {
         let parts: Vec<&usize> = match u32::try_from(own.len()).ok().and_then(|notes| 1_usize.checked_shl(notes)) {
             // A row has few notes, and a table may have thousands.
             Some(subsets) if subsets < earlier.len() => {
-                let subset = |bits: usize| -> BTreeSet<&str> {
-                    own.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, text)| *text).collect()
-                };
-                (1..subsets).filter_map(|bits| earlier.get(&subset(bits))).flatten().collect()
+                (1..subsets).filter_map(|bits| earlier.get(&subset(own, bits))).flatten().collect()
             }
             _ => earlier.iter().filter(|(other, _)| other.is_subset(own)).flat_map(|(_, places)| places).collect(),
         };
         parts.into_iter().copied().max_by_key(|place| (self.numbered[*place].len(), *place))
     }
+}
+
+fn subset<'a>(own: &BTreeSet<&'a str>, bits: usize) -> BTreeSet<&'a str> {
+    own.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, text)| *text).collect()
 }
 
 /// Why no row has a verdict, if that is the same for all; else `None`.
@@ -256,7 +259,7 @@ pub fn reason_of_all(rows: &[Comparison]) -> Option<String> {
     rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.text())
 }
 
-/// In percent: 4 % of 5 %.
+/// The accepted error in percent: 4 % of 5 %.
 fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
     percent((1.0 - set.rules.level) * set.families.part(family), script)
 }
@@ -279,33 +282,42 @@ pub fn exploring<'r>(
     rows: impl IntoIterator<Item = &'r Comparison>,
     script: Script,
 ) -> Option<String> {
-    let is_judged = |row: &Comparison| row.verdict().is_some() || row.apart().is_some();
-    let explores = |row: &Comparison| Family::of(row.metric.role) == Family::Exploratory && is_judged(row);
     let all = set.families.rows(Family::Exploratory);
-    rows.into_iter().any(explores).then(|| {
-        format!(
-            "rows that are not primary explore: {} judged together after Benjamini and Hochberg, at {}",
-            count(all, "row"),
-            error_of(set, Family::Exploratory, script)
-        )
-    })
+    rows.into_iter()
+        .any(|row| {
+            Family::for_role(row.metric.role) == Family::Exploratory
+                && (row.verdict().is_some() || row.apart().is_some())
+        })
+        .then(|| {
+            format!(
+                "rows that are not primary explore: {} judged together after Benjamini and Hochberg, at {}",
+                count(all, "row"),
+                error_of(set, Family::Exploratory, script)
+            )
+        })
 }
 
 /// Both families, for tables without legend.
 pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comparison> + Clone) -> Vec<String> {
-    let is_primary = |row: &Comparison| Family::of(row.metric.role) == Family::Primary;
-    let primary = primary_family(set, Script::Plain).filter(|_| rows.clone().into_iter().any(is_primary));
+    let primary = if rows.clone().into_iter().any(|row| Family::for_role(row.metric.role) == Family::Primary) {
+        primary_family(set, Script::Plain)
+    } else {
+        None
+    };
     [primary, exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
 }
 
 /// `transactions, system a against system b` without the sides.
 pub fn table_title(table: &Table) -> String {
-    let part = |(key, value): &(String, String)| match key.as_str() {
-        "benchmark" => value.clone(),
-        "metric" => metric_name(value),
-        _ => format!("{key}={value}"),
-    };
-    let parts: Vec<String> = table.title.iter().map(part).collect();
+    let parts: Vec<String> = table
+        .title
+        .iter()
+        .map(|(key, value)| match key.as_str() {
+            "benchmark" => value.clone(),
+            "metric" => metric_name(value),
+            _ => format!("{key}={value}"),
+        })
+        .collect();
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
@@ -375,8 +387,8 @@ pub fn interval_name(rules: &Rules) -> String {
     format!("{} interval by {kind}", percent(rules.level, Script::Plain))
 }
 
-/// After the name of a side's own interval, which is that of the t test: of what is judged after each round it is not what
-/// the verdict rests on.
+/// A clause after the name of a side's own interval, which is that of the t test: where rows are judged after each
+/// round the verdict does not rest on it.
 pub fn of_one_look(rules: &Rules) -> &'static str {
     if rules.sequence.is_some() { " for one look, on which nothing rests" } else { "" }
 }
@@ -423,7 +435,7 @@ pub fn created_rfc3339(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms).map(|t| t.to_string()).unwrap_or_default()
 }
 
-/// Which way a metric is better, in words.
+/// The better direction of a metric in words.
 pub fn better_words(metric: &Metric) -> &'static str {
     match metric.direction {
         Direction::Higher => "higher is better",
@@ -441,10 +453,15 @@ pub fn estimator_words(set: &ComparisonSet) -> String {
         stats::Estimator::Median => ("median", ""),
         stats::Estimator::Best => ("best", ""),
     };
-    let is_left_out = |warning: &Warning| matches!(warning, Warning::Unpaired { .. } | Warning::LeftOut { .. });
     // Without a round in common each side shows what it has.
-    let is_of_both = |row: &Comparison| row.change.is_some() && row.warnings.iter().any(is_left_out);
-    let whole = if set.rows().any(is_of_both) { ", in rounds that both have" } else { "" };
+    let whole = if set.rows().any(|row| {
+        row.change.is_some()
+            && row.warnings.iter().any(|warning| matches!(warning, Warning::Unpaired { .. } | Warning::LeftOut { .. }))
+    }) {
+        ", in rounds that both have"
+    } else {
+        ""
+    };
     format!("{what} of the runs{but}{whole}")
 }
 
@@ -466,12 +483,15 @@ fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
 
 /// p99, or the mean where no percentile is known; the same for all systems of a group.
 pub fn latency_of(group: &CurveGroup) -> (LatencyPick, &'static str) {
-    let known = |kind: usize| group.points().any(|point| latency_at(point, kind).is_some());
-    if known(0) || !known(1) {
+    if is_known(group, 0) || !is_known(group, 1) {
         (|point| latency_at(point, 0), "p99")
     } else {
         (|point| latency_at(point, 1), "mean latency")
     }
+}
+
+fn is_known(group: &CurveGroup, kind: usize) -> bool {
+    group.points().any(|point| latency_at(point, kind).is_some())
 }
 
 #[cfg(test)]
@@ -482,10 +502,6 @@ mod tests {
 
     #[test]
     fn what_is_no_time_and_no_rate_is_not_faster() {
-        let words = |unit: &str, direction| {
-            let metric = Metric { id: "x".to_owned(), unit: unit.to_owned(), direction, role: Role::Primary };
-            [Verdict::Faster, Verdict::Slower, Verdict::Equivalent].map(|verdict| verdict_word(verdict, &metric))
-        };
         use Direction::{Higher, Lower};
         assert_eq!(words("us", Lower), ["faster", "slower", "equivalent"]);
         assert_eq!(words("tx/s", Higher), ["faster", "slower", "equivalent"]);
@@ -496,5 +512,10 @@ mod tests {
         let id = "backup_cpu_per_gib".to_owned();
         let cpu = Metric { id, unit: "s/GiB".to_owned(), direction: Lower, role: Role::Primary };
         assert_eq!(verdict_word(Verdict::Faster, &cpu), "less");
+    }
+
+    fn words(unit: &str, direction: Direction) -> [&'static str; 3] {
+        let metric = Metric { id: "x".to_owned(), unit: unit.to_owned(), direction, role: Role::Primary };
+        [Verdict::Faster, Verdict::Slower, Verdict::Equivalent].map(|verdict| verdict_word(verdict, &metric))
     }
 }

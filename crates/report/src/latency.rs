@@ -18,7 +18,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// From a stored series.
+    /// Decodes a stored series.
     pub fn read(part: &Series) -> Result<Latency, String> {
         // HdrHistogram V2 has the digits there. More of them take a hundred times the memory, however few bytes are stored.
         let digits = part.histogram.get(12..16).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
@@ -55,13 +55,13 @@ impl Latency {
         self.succeeded.len().saturating_add(self.failed)
     }
 
-    /// Of all operations, to three digits.
+    /// The quantile of all operations, to three digits.
     pub fn quantile_ns(&self, quantile: f64) -> Result<f64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded.len(), self.failed)?;
         Ok(self.succeeded.value_at_quantile(share) as f64)
     }
 
-    /// For callers that do not need the reason why there is none.
+    /// The quantile for callers that do not need the reason why there is none.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         self.quantile_ns(quantile).ok()
     }
@@ -71,7 +71,7 @@ impl Latency {
         (self.failed == 0 && !self.succeeded.is_empty()).then(|| self.succeeded.max() as f64)
     }
 
-    /// In microseconds, as a measurement.
+    /// The quantile in microseconds, as a measurement.
     pub fn reading(&self, quantile: f64) -> Reading {
         self.quantile_ns(quantile).map(|ns| ns / 1e3).into()
     }

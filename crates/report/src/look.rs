@@ -14,7 +14,7 @@ use crate::{CompareError, Options, compare};
 // A plan cannot ask for a look that no verdict follows from.
 const _: () = assert!(model::plan::FEWEST_TO_JUDGE == stats::MIN_ROUNDS);
 
-/// By all rounds that `evidence` has, which are whole.
+/// Judges by all rounds that `evidence` has, which are complete.
 ///
 /// # Errors
 /// There is nothing to compare.

@@ -13,14 +13,14 @@ pub struct Lookup<'a> {
     evidence: &'a Evidence,
     /// See [`Evidence::last_attempts`].
     last: Vec<&'a StoredRun>,
-    /// By case, as places in `last`.
+    /// Positions in `last` by case.
     last_of: BTreeMap<u32, Vec<usize>>,
-    /// By case, as places in the evidence's runs.
+    /// Positions in the evidence's runs by case.
     runs_of: BTreeMap<u32, Vec<usize>>,
     by_id: BTreeMap<i64, &'a StoredRun>,
-    /// By run, as places in the evidence's marks.
+    /// Positions in the evidence's marks by run.
     marks_of: BTreeMap<i64, Vec<usize>>,
-    /// By benchmark: see [`model::Plan::varying_keys`].
+    /// Varying keys by benchmark: see [`model::Plan::varying_keys`].
     varying: BTreeMap<&'a str, Vec<String>>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Lookup<'a> {
         self.evidence
     }
 
-    /// The keys that tell the cases of a benchmark apart.
+    /// The keys that distinguish the cases of a benchmark.
     pub fn varying(&self, benchmark: &str) -> &[String] {
         self.varying.get(benchmark).map_or(&[], Vec::as_slice)
     }
@@ -74,12 +74,12 @@ impl<'a> Lookup<'a> {
         self.attempts(cases).filter(|run| run.state == RunState::Measured).map(|run| run.id).collect()
     }
 
-    /// As [`Evidence::failed`].
+    /// Number of runs that failed, as [`Evidence::failed`].
     pub fn failed(&self, case: u32) -> usize {
         self.last_attempts(&[case]).filter(|run| self.evidence.has_failed(run)).count()
     }
 
-    /// Of these runs, in the evidence's order.
+    /// The marks of these runs, in the evidence's order.
     pub fn marks(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
         let marks = &self.evidence.marks;
         gathered(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
@@ -89,12 +89,15 @@ impl<'a> Lookup<'a> {
     /// counts. `None`: unknown.
     pub fn durability(&self, case: u32) -> Option<DurabilityTier> {
         let by_settings = self.evidence.facts_of(&self.evidence.case(case)?.system)?.durability()?.tier;
-        let of_run = |run: i64| match self.marks_of(run).find_map(|mark| mark.kind.of_durability()) {
-            Some(DurabilityTier::Durable) if by_settings == DurabilityTier::Delayed => DurabilityTier::Durable,
-            Some(marked) => marked.min(by_settings),
-            None => by_settings,
-        };
-        self.measured_runs(&[case]).into_iter().map(of_run).min().or(Some(by_settings))
+        self.measured_runs(&[case])
+            .into_iter()
+            .map(|run| match self.marks_of(run).find_map(|mark| mark.kind.of_durability()) {
+                Some(DurabilityTier::Durable) if by_settings == DurabilityTier::Delayed => DurabilityTier::Durable,
+                Some(marked) => marked.min(by_settings),
+                None => by_settings,
+            })
+            .min()
+            .or(Some(by_settings))
     }
 
     pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
@@ -111,7 +114,7 @@ pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
     found
 }
 
-/// Where each key stands.
+/// The positions of each key.
 pub fn places<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> {
     let mut found: BTreeMap<K, Vec<usize>> = BTreeMap::new();
     for (place, key) in keys.enumerate() {
@@ -120,7 +123,7 @@ pub fn places<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> 
     found
 }
 
-/// Where any of these keys stands, ascending.
+/// The positions of any of these keys, ascending.
 pub fn gathered<K: Ord>(places: &BTreeMap<K, Vec<usize>>, keys: &[K]) -> Vec<usize> {
     let mut all: Vec<usize> = keys.iter().filter_map(|key| places.get(key)).flatten().copied().collect();
     // Of one key they are in order.

@@ -10,7 +10,7 @@ use crate::number::{RowUnit, Script, half, percent};
 use crate::text::{clean, rows_of_remedy};
 use crate::views;
 
-/// The comparisons, and what families tell beside them.
+/// The comparisons, and what families add to them.
 pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
     let mut out = String::new();
     out.push_str(&format!("**{}**\n\n", escape(&set.answer)));

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Script {
-    /// For terminals and Markdown.
+    /// Text for terminals and Markdown.
     Plain,
     /// Narrow no-break spaces and a true minus.
     Typographic,
@@ -57,11 +57,10 @@ pub fn is_time(unit: &str) -> bool {
 pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
     let (size, family) = family(unit)?;
     let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
-    let own = || family.iter().find(|(_, s)| *s == size);
     let best = if smallest.is_finite() {
         family.iter().rev().find(|(_, s)| smallest * size >= *s).or_else(|| family.first())
     } else {
-        own()
+        family.iter().find(|(_, s)| *s == size)
     }?;
     Some(Scale { unit: best.0, divisor: best.1 / size })
 }
@@ -78,7 +77,7 @@ impl<'a> RowUnit<'a> {
         RowUnit { stored, scale: scale_for(stored, values) }
     }
 
-    /// In a unit that is known by its name; as stored where that has no such unit.
+    /// The unit of this name; the stored unit if that has no unit of this name.
     pub fn named(stored: &'a str, name: &str) -> RowUnit<'a> {
         let scale = family(stored).and_then(|(size, family)| {
             let (unit, of) = family.iter().find(|(unit, _)| *unit == name)?;
@@ -91,23 +90,24 @@ impl<'a> RowUnit<'a> {
         self.scale.map_or(self.stored, |scale| scale.unit)
     }
 
-    pub fn of(&self, value: f64) -> f64 {
+    pub fn convert(&self, value: f64) -> f64 {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
 
-    /// As many digits as an interval of so much to each side supports, three or four: with fewer nobody could work out the change.
+    /// Prints as many digits as the interval of this half width supports, three or four: fewer would not be enough to
+    /// work out the change.
     pub fn print_to(&self, value: f64, half_width: Option<f64>, script: Script) -> String {
         let digits = half_width.filter(|share| *share > 0.0).map_or(3, |share| {
-            let value = self.of(value).abs();
+            let value = self.convert(value).abs();
             // The last digit is the first of the half width's.
             value.log10().floor() as i32 - (share * value).log10().floor() as i32 + 1
         });
-        significant(self.of(value), digits.clamp(3, 4), script)
+        significant(self.convert(value), digits.clamp(3, 4), script)
     }
 
     /// Three significant digits.
     pub fn print(&self, value: f64, script: Script) -> String {
-        significant(self.of(value), 3, script)
+        significant(self.convert(value), 3, script)
     }
 }
 
@@ -146,7 +146,7 @@ pub fn significant(value: f64, digits: i32, script: Script) -> String {
     signed(&grouped(&format!("{rounded:.decimals$}"), script), value, script)
 }
 
-/// Without a minus for zero.
+/// Prints a value with fixed decimals, and zero without a minus.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -164,7 +164,7 @@ fn signed(magnitude: &str, value: f64, script: Script) -> String {
     if value < 0.0 { format!("{}{magnitude}", script.minus()) } else { magnitude.to_owned() }
 }
 
-/// From five digits on.
+/// Groups the digits of numbers with five digits or more.
 fn grouped(plain: &str, script: Script) -> String {
     let (left, right) = plain.split_once('.').map_or((plain, None), |(l, r)| (l, Some(r)));
     let mut text = String::with_capacity(plain.len() + 4);
@@ -277,7 +277,7 @@ impl Change {
     }
 }
 
-/// At most two significant digits: `±1 %`, `±0.4 %`, `±12 %`.
+/// Prints at most two significant digits: `±1 %`, `±0.4 %`, `±12 %`.
 pub fn percent(share: f64, script: Script) -> String {
     let value = share * 100.0;
     let decimals = usize::from(value.abs() < 1.0);
@@ -333,20 +333,23 @@ mod tests {
 
     #[test]
     fn three_digits_and_groups() {
-        let text = |v| significant(v, 3, Script::Plain);
-        assert_eq!(text(18_423.0), "18 400");
-        assert_eq!(text(1_234_567.0), "1 230 000");
-        assert_eq!(text(3_947.0), "3 950");
-        assert_eq!(text(999.6), "1 000");
-        assert_eq!(text(12.345), "12.3");
-        assert_eq!(text(0.012_345), "0.0123");
-        assert_eq!(text(-0.5), "-0.500");
+        assert_eq!(digits(18_423.0), "18 400");
+        assert_eq!(digits(1_234_567.0), "1 230 000");
+        assert_eq!(digits(3_947.0), "3 950");
+        assert_eq!(digits(999.6), "1 000");
+        assert_eq!(digits(12.345), "12.3");
+        assert_eq!(digits(0.012_345), "0.0123");
+        assert_eq!(digits(-0.5), "-0.500");
         assert_eq!([fixed(-0.04, 1), fixed(-0.06, 1), fixed(0.04, 0)], ["0.0", "-0.1", "0"]);
-        assert_eq!(text(0.0), "0");
-        assert_eq!(text(f64::NAN), "n/a");
+        assert_eq!(digits(0.0), "0");
+        assert_eq!(digits(f64::NAN), "n/a");
         assert_eq!(significant(-18_423.0, 3, Script::Typographic), "\u{2212}18\u{202f}400");
-        assert_eq!(text(1e20), "1.00e20");
-        assert_eq!(text(1e-9), "1.00e-9");
+        assert_eq!(digits(1e20), "1.00e20");
+        assert_eq!(digits(1e-9), "1.00e-9");
+    }
+
+    fn digits(v: f64) -> String {
+        significant(v, 3, Script::Plain)
     }
 
     #[test]
@@ -364,18 +367,19 @@ mod tests {
 
     #[test]
     fn digits_follow_the_interval() {
-        let text = |ratio, lo, hi| {
-            let change = Change::new(ratio, lo, hi);
-            format!("{} {}", change.point(Script::Plain), change.interval(Script::Plain))
-        };
-        assert_eq!(text(1.048, 1.031, 1.066), "+4.8 % [+3.1, +6.6]");
-        assert_eq!(text(0.973, 0.944, 1.003), "-2.7 % [-5.6, +0.3]");
-        assert_eq!(text(1.5, 1.2, 1.9), "+50 % [+20, +90]");
-        assert_eq!(text(1.000_04, 0.9996, 1.0005), "0.00 % [-0.04, +0.05]");
-        assert_eq!(text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
-        assert_eq!(text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
-        assert_eq!(text(1.1, 1.1, 1.1), "+10 % [+10, +10]");
-        assert_eq!(text(2.0, 0.0, f64::INFINITY), "+100 % anything");
+        assert_eq!(change_text(1.048, 1.031, 1.066), "+4.8 % [+3.1, +6.6]");
+        assert_eq!(change_text(0.973, 0.944, 1.003), "-2.7 % [-5.6, +0.3]");
+        assert_eq!(change_text(1.5, 1.2, 1.9), "+50 % [+20, +90]");
+        assert_eq!(change_text(1.000_04, 0.9996, 1.0005), "0.00 % [-0.04, +0.05]");
+        assert_eq!(change_text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
+        assert_eq!(change_text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
+        assert_eq!(change_text(1.1, 1.1, 1.1), "+10 % [+10, +10]");
+        assert_eq!(change_text(2.0, 0.0, f64::INFINITY), "+100 % anything");
+    }
+
+    fn change_text(ratio: f64, lo: f64, hi: f64) -> String {
+        let change = Change::new(ratio, lo, hi);
+        format!("{} {}", change.point(Script::Plain), change.interval(Script::Plain))
     }
 
     #[test]
@@ -383,8 +387,10 @@ mod tests {
         assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "anything");
         assert_eq!(Change::new(900.0, 800.0, 5_000.0).interval(Script::Plain), "[×800, ×>1 000]");
         let unit = RowUnit::new("tx/s", [5_413.0]);
-        let print = |half| unit.print_to(5_413.0, half, Script::Plain);
-        assert_eq!([Some(0.08), Some(0.004), Some(0.0001), None].map(print), ["5 410", "5 410", "5 413", "5 410"]);
+        assert_eq!(
+            [Some(0.08), Some(0.004), Some(0.0001), None].map(|half| unit.print_to(5_413.0, half, Script::Plain)),
+            ["5 410", "5 410", "5 413", "5 410"]
+        );
         let ordinals = [1, 2, 3, 6, 11, 12, 13, 21, 22, 103, 111].map(ordinal);
         assert_eq!(ordinals.join(" "), "1st 2nd 3rd 6th 11th 12th 13th 21st 22nd 103rd 111th");
         assert_eq!([half(0.012, Script::Plain), half(1.2, Script::Plain)], ["±1 %", "varies widely"]);

@@ -32,7 +32,8 @@ pub const FAMILY: Family = Family {
     compared: |_| Vec::new(),
 };
 
-/// Of the specification's mix, with the seconds within which 90 of 100 responses are to come (clause 5.2.5.3).
+/// The transactions of the specification's mix, with the seconds within which 90 of 100 responses are to come (clause
+/// 5.2.5.3).
 const TRANSACTIONS: [(&str, f64); 5] =
     [("new-order", 5.0), ("payment", 5.0), ("order-status", 5.0), ("delivery", 5.0), ("stock-level", 20.0)];
 
@@ -59,32 +60,41 @@ const AUDITED: [Audited; 7] = [
     audited("skipped_deliveries", "Deliveries without an order, %", (0.0, 1.0), "at most 1"),
 ];
 
-/// To be said of an experiment that has such cases.
+/// The origin of the workload, for experiments that have such cases.
 pub fn origin(evidence: &Evidence) -> Option<&'static str> {
     evidence.cases.iter().any(|case| case.workload == WORKLOAD).then_some(DERIVED)
 }
 
 /// What order entry does where a level lets transactions disturb each other.
-const HELD: &str = "order entry changes or locks a row before it computes from it, so that no update is lost by that";
+const LOCKED_BEFORE_USE: &str =
+    "order entry changes or locks a row before it computes from it, so that no update is lost by that";
 
 /// What the strictest level allows, as the systems say it.
 const NOTHING: &str = "no anomaly";
 
 /// The systems that such cases ran on, in the plan's order.
 fn systems(evidence: &Evidence) -> Vec<&str> {
-    let has_one = |name: &str| evidence.cases.iter().any(|case| case.workload == WORKLOAD && case.system == name);
-    evidence.header.plan.systems.iter().map(|system| system.name.as_str()).filter(|name| has_one(name)).collect()
+    evidence
+        .header
+        .plan
+        .systems
+        .iter()
+        .map(|system| system.name.as_str())
+        .filter(|name| evidence.cases.iter().any(|case| case.workload == WORKLOAD && case.system == **name))
+        .collect()
 }
 
-/// What each level allows, as the systems told it themselves, and whether the sides have the same one.
+/// What each level allows, as the systems reported it themselves, and whether the sides have the same one.
 pub fn isolation(evidence: &Evidence) -> Vec<String> {
-    let told = |name| {
-        let facts = evidence.facts_of(name)?;
-        Some((name, facts.get(ISOLATION)?, facts.get(ISOLATION_ALLOWS)))
-    };
-    let told: Vec<(&str, &str, Option<&str>)> = systems(evidence).into_iter().filter_map(told).collect();
+    let levels: Vec<(&str, &str, Option<&str>)> = systems(evidence)
+        .into_iter()
+        .filter_map(|name| {
+            let facts = evidence.facts_of(name)?;
+            Some((name, facts.get(ISOLATION)?, facts.get(ISOLATION_ALLOWS)))
+        })
+        .collect();
     let mut groups: Vec<(Vec<&str>, &str, Option<&str>)> = Vec::new();
-    for (name, level, allows) in told {
+    for (name, level, allows) in levels {
         match groups.iter_mut().find(|(_, other, also)| (*other, *also) == (level, allows)) {
             Some((names, _, _)) => names.push(name),
             None => groups.push((vec![name], level, allows)),
@@ -100,12 +110,15 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
             format!("{level} on {}, which allows {allows}", names.join(", "))
         })
         .collect();
-    let is_weaker = |allows: &Option<&str>| allows.is_some_and(|allows| allows != NOTHING);
-    let known: Vec<&str> = groups.iter().filter(|(.., allows)| is_weaker(allows)).map(|(_, level, _)| *level).collect();
+    let known: Vec<&str> = groups
+        .iter()
+        .filter(|(.., allows)| allows.is_some_and(|allows| allows != NOTHING))
+        .map(|(_, level, _)| *level)
+        .collect();
     let held = match known.len() {
         0 => String::new(),
-        some if some == groups.len() => format!("; {HELD}"),
-        _ => format!("; at {} {HELD}", known.join(", ")),
+        some if some == groups.len() => format!("; {LOCKED_BEFORE_USE}"),
+        _ => format!("; at {} {LOCKED_BEFORE_USE}", known.join(", ")),
     };
     let mut notes = vec![format!("isolation: {}{held}", said.join("; "))];
     let mut levels: Vec<&str> = groups.iter().map(|(_, level, _)| *level).collect();
@@ -121,8 +134,8 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
     notes
 }
 
-/// In how many of its runs each system made checkpoints, and how many, while it was loaded. What is the same of several is said
-/// once.
+/// States in how many of its runs each system made checkpoints, and how many, while it was loaded. What several systems
+/// have in common is stated once.
 pub fn checkpoints(evidence: &Evidence) -> Option<String> {
     let mut said: Vec<(Vec<&str>, String)> = Vec::new();
     for name in systems(evidence) {
@@ -179,16 +192,14 @@ pub fn checks(evidence: &Evidence) -> Vec<String> {
 }
 
 fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
-    let is_its = |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system);
-    let rows: Vec<_> = evidence.measurements.iter().filter(|row| is_its(row.case)).collect();
+    let rows: Vec<_> = evidence.measurements.iter().filter(|row| is_its(evidence, row.case, system)).collect();
     let values = |metric: &str| -> Vec<f64> {
         let of_metric = rows.iter().filter(|row| row.measurement.metric.id == metric);
         of_metric.filter_map(|row| row.measurement.reading.value()).collect()
     };
     let (conditions, claims) = (values("conditions_held"), values("claims_held"));
-    let fewest = |counts: &[f64]| counts.iter().copied().reduce(f64::min);
     let (fewest_conditions, fewest_claims) = (fewest(&conditions)?, fewest(&claims)?);
-    let runs = evidence.last_attempts().into_iter().filter(|run| is_its(run.planned.case));
+    let runs = evidence.last_attempts().into_iter().filter(|run| is_its(evidence, run.planned.case, system));
     let ended = runs.filter(|run| run.state == RunState::Measured || evidence.has_failed(run)).count();
     let rates: Vec<f64> = MIX.iter().map(|(kind, _)| values(&format!("throughput_{kind}")).iter().sum()).collect();
     let all: f64 = rates.iter().sum();
@@ -208,13 +219,20 @@ fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
     Some(text)
 }
 
+fn fewest(counts: &[f64]) -> Option<f64> {
+    counts.iter().copied().reduce(f64::min)
+}
+
+fn is_its(evidence: &Evidence, case: u32, system: &str) -> bool {
+    evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system)
+}
+
 fn cases_of<'e>(evidence: &'e Evidence, system: &str) -> impl Iterator<Item = &'e Case> {
     evidence.cases.iter().filter(move |case| case.workload == WORKLOAD && case.system == system)
 }
 
 fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {
-    let is_its = |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system);
-    let rows = evidence.measurements.iter().filter(|row| is_its(row.case));
+    let rows = evidence.measurements.iter().filter(|row| is_its(evidence, row.case, system));
     let rows = rows.filter(|row| row.measurement.metric.id == CHECKPOINTS);
     let readings: Vec<&Reading> = rows.map(|row| &row.measurement.reading).collect();
     let counts: Vec<f64> = readings.iter().filter_map(|reading| reading.value()).collect();
@@ -231,23 +249,24 @@ fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {
 
 fn order_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
     let index = Index::new(evidence);
-    let is_one = |view: &CaseView<'_>| {
+    let of_points = views(evidence).into_iter().filter(|view| {
         let first = view.systems.first().and_then(|system| evidence.case(system.case));
         first.is_some_and(|case| case.workload == WORKLOAD)
-    };
-    let of_points = views(evidence).into_iter().filter(is_one);
+    });
     of_points.flat_map(|view| [rates(&index, &view), responses(&index, &view), audit(&index, &view)]).collect()
 }
 
 /// The mean of the runs: geometric as in the results where that exists, so that a page has one figure of each.
 fn mean(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
     let points = index.of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
-    let values = || points.iter().map(|point| point.value);
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let count = points.len() as f64;
     match points.is_empty() {
         true => Err(Absence::Unavailable.because("no run was measured")),
-        false if values().all(|value| value > 0.0) => Ok((values().map(f64::ln).sum::<f64>() / count).exp()),
-        false => Ok(values().sum::<f64>() / count),
+        false if values.iter().copied().all(|value| value > 0.0) => {
+            Ok((values.iter().copied().map(f64::ln).sum::<f64>() / count).exp())
+        }
+        false => Ok(values.iter().copied().sum::<f64>() / count),
     }
 }
 
@@ -274,21 +293,28 @@ fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
     if is_paced {
         columns.insert(2, Column::new("efficiency", "%"));
     }
-    let row = |system: &SystemCase<'_>| {
-        let of = |metric: &str, form| Entry::of(mean(index, system, metric), form);
-        let mut entries = vec![
-            Entry::system(system.name, system.index),
-            of("nopm", Form::Whole),
-            of("throughput", Form::Significant),
-            of("tried_again", Form::Significant),
-            of("conditions_held", Form::Whole),
-        ];
-        if is_paced {
-            entries.insert(2, of("efficiency", Form::Significant));
-        }
-        entries
-    };
-    table(view, "New orders a minute", columns, view.systems.iter().map(row).collect())
+    table(
+        view,
+        "New orders a minute",
+        columns,
+        view.systems
+            .iter()
+            .map(|system| {
+                let of = |metric: &str, form| Entry::from_reading(mean(index, system, metric), form);
+                let mut entries = vec![
+                    Entry::system(system.name, system.index),
+                    of("nopm", Form::Whole),
+                    of("throughput", Form::Significant),
+                    of("tried_again", Form::Significant),
+                    of("conditions_held", Form::Whole),
+                ];
+                if is_paced {
+                    entries.insert(2, of("efficiency", Form::Significant));
+                }
+                entries
+            })
+            .collect(),
+    )
 }
 
 fn responses(index: &Index<'_>, view: &CaseView<'_>) -> View {
@@ -304,7 +330,7 @@ fn responses(index: &Index<'_>, view: &CaseView<'_>) -> View {
     ];
     let rows = TRANSACTIONS.iter().flat_map(|(name, limit_s)| {
         view.systems.iter().map(move |system| {
-            let of = |metric: &str, form| Entry::of(mean(index, system, &format!("{metric}_{name}")), form);
+            let of = |metric: &str, form| Entry::from_reading(mean(index, system, &format!("{metric}_{name}")), form);
             let kept = match mean(index, system, &format!("limit_kept_{name}")) {
                 Ok(share) if share >= 1.0 => Entry::text("yes"),
                 Ok(_) => Entry::text("no"),
@@ -326,10 +352,10 @@ fn responses(index: &Index<'_>, view: &CaseView<'_>) -> View {
 }
 
 fn audit(index: &Index<'_>, view: &CaseView<'_>) -> View {
-    let of_system = |system: &SystemCase<'_>| {
-        [Column::new("entered", "").under(system.name), Column::words("within").under(system.name)]
-    };
-    let systems = view.systems.iter().flat_map(of_system);
+    let systems = view
+        .systems
+        .iter()
+        .flat_map(|system| [Column::new("entered", "").under(system.name), Column::words("within").under(system.name)]);
     let columns = [Column::words("what was entered")]
         .into_iter()
         .chain(systems)
@@ -340,10 +366,10 @@ fn audit(index: &Index<'_>, view: &CaseView<'_>) -> View {
             let within = match &entered {
                 Ok(share) if (*least..=*most).contains(share) => Entry::text("yes"),
                 Ok(_) => Entry::text("no"),
-                // The value beside it says why.
+                // The value next to it says why.
                 Err(_) => Entry::text("–"),
             };
-            [Entry::of(entered, Form::Significant), within]
+            [Entry::from_reading(entered, Form::Significant), within]
         });
         [Entry::text(*what)].into_iter().chain(values).chain([Entry::text(*allowed)]).collect()
     });

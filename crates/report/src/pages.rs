@@ -1,4 +1,4 @@
-//! Page inserts in the published form: counters per file and run, mean latencies and gains; beside them latencies by
+//! Page inserts in the published form: counters per file and run, mean latencies and gains; and latencies by
 //! MiB, and verdicts.
 //!
 //! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over runs of `stall /
@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Absence, Case, NoValue, Reading};
+use model::{Absence, NoValue, Reading};
 use store::StoredMeasurement;
 
 use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
@@ -15,7 +15,7 @@ use crate::html::cases::{CaseView, SystemCase, views};
 use crate::labels::{families, verdict_words};
 use crate::lookup::{Lookup, by_run};
 use crate::number::{count, median};
-use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Table, View};
+use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Table, TablePlacement, View};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "pages";
@@ -39,7 +39,7 @@ pub const FAMILY: Family = Family {
 /// Name in metrics, and in the published tables.
 pub const CLASSES: [(&str, &str); 2] = [("data", "DATA"), ("log", "TRAN")];
 
-/// In the published order.
+/// The counters in the published order.
 const COUNTERS: [&str; 6] = ["reads", "read_bytes", "read_stall", "writes", "write_bytes", "write_stall"];
 
 /// Basis of conclusions: words, and metrics of reads and writes.
@@ -49,7 +49,7 @@ const MEASURES: [(&str, &str, &str); 3] = [
     ("ms that a commit waits, syncs included", "", "wait_per_commit"),
 ];
 
-/// Or why there is none.
+/// A figure, or why there is none.
 pub type Figure = Result<f64, NoValue>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ pub struct FileRow {
     pub round: u32,
     /// `DATA` or `TRAN`.
     pub class: &'static str,
-    /// At the run's end.
+    /// Size at the run's end.
     pub size_mib: Figure,
     /// Reads, bytes read, stall in ms; writes, bytes written, stall in ms.
     pub counters: [Figure; 6],
@@ -65,7 +65,7 @@ pub struct FileRow {
     pub totals: [Figure; 6],
 }
 
-/// Of reads, and of writes.
+/// Means of reads, and of writes.
 pub type Means = [Option<f64>; 2];
 
 /// Means over the runs.
@@ -94,7 +94,7 @@ const ACCOUNTS: [(&str, [&str; 4]); 3] = [
 pub struct SystemTable {
     pub system: String,
     pub rows: Vec<FileRow>,
-    /// By measure, then class.
+    /// Means by measure, then class.
     pub means: [[Means; 2]; 3],
     /// The operating system's account.
     pub os: OsAccount,
@@ -132,7 +132,7 @@ pub struct PerCommit {
     pub writes: Option<f64>,
     pub bytes: Option<f64>,
     pub syncs: Option<f64>,
-    /// In writes and syncs.
+    /// Wait in writes and syncs.
     pub wait_ms: Option<f64>,
 }
 
@@ -188,11 +188,12 @@ fn unknown(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     for (class, published) in CLASSES {
         for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
             let id = format!("{family}/{class}");
-            let of_run = |(run, _): &(i64, u32)| match reading(measured, *run, &id) {
+            let Some(reason) = runs.iter().find_map(|(run, _)| match reading(measured, *run, &id) {
                 Some(Reading::Unavailable(reason)) => Some(reason),
                 _ => None,
+            }) else {
+                continue;
             };
-            let Some(reason) = runs.iter().find_map(of_run) else { continue };
             let what = format!("{published} {what}");
             match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, all)) => all.push(what),
@@ -205,21 +206,23 @@ fn unknown(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
 
 fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_>) -> SystemTable {
     let runs = runs(&index.lookup, case.case);
-    let row = |(run, round): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
-        round: *round,
-        class: published,
-        size_mib: figure(measured, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
-        counters: COUNTERS.map(|counter| figure(measured, *run, &format!("{counter}/{class}"))),
-        totals: COUNTERS.map(|counter| figure(measured, *run, &format!("{counter}_total/{class}"))),
-    };
     let means = MEASURES.map(|(_, reads, writes)| {
-        let mean = |family: &str, class: &str| mean(index, case.case, &format!("{family}/{class}"));
-        CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
+        CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(index, case.case, &format!("{family}/{class}"))))
     });
     let unknown = unknown(measured, &runs);
-    let rows = runs.iter().flat_map(|run| CLASSES.map(|class| row(run, class))).collect();
+    let rows = runs.iter().flat_map(|run| CLASSES.map(|class| file_row(measured, *run, class))).collect();
     let os = os_account(measured, index, case.case, &runs);
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown, case: case.case }
+}
+
+fn file_row(measured: &Measured<'_>, (run, round): (i64, u32), (class, published): (&str, &'static str)) -> FileRow {
+    FileRow {
+        round,
+        class: published,
+        size_mib: figure(measured, run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
+        counters: COUNTERS.map(|counter| figure(measured, run, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| figure(measured, run, &format!("{counter}_total/{class}"))),
+    }
 }
 
 /// Factor and winner; `None` if one is unknown or 0.
@@ -243,10 +246,15 @@ fn conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec
 
 /// The points of page inserts.
 fn pages(evidence: &Evidence) -> Vec<CaseView<'_>> {
-    let of = |case: &Case| case.workload == WORKLOAD;
-    let is_one =
-        |view: &CaseView<'_>| view.systems.first().and_then(|system| evidence.case(system.case)).is_some_and(of);
-    views(evidence).into_iter().filter(is_one).collect()
+    views(evidence)
+        .into_iter()
+        .filter(|view| {
+            view.systems
+                .first()
+                .and_then(|system| evidence.case(system.case))
+                .is_some_and(|case| case.workload == WORKLOAD)
+        })
+        .collect()
 }
 
 /// One per point; empty without page inserts.
@@ -257,50 +265,57 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
     }
     let baseline = &evidence.header.plan.comparison.baseline;
     let (index, measured) = (Index::new(evidence), by_run(evidence));
-    let section = |view: &CaseView<'_>| {
-        let mut systems: Vec<SystemTable> =
-            view.systems.iter().map(|system| system_table(&measured, &index, system)).collect();
-        let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
-        let mut all = Vec::new();
-        for other in (0..systems.len()).filter(|place| *place != first) {
-            let unfair = unfair(evidence, &index, &[systems[first].case, systems[other].case]);
-            let names = (systems[first].system.clone(), systems[other].system.clone());
-            all.push((names, conclusions(&systems[first], &systems[other], unfair.as_ref())));
-            systems[other].unknown.extend(unfair.map(|why| format!("gains: {why}")));
-        }
-        Section { title: view.title.clone(), conclusions: all, systems }
-    };
-    views.iter().map(section).collect()
+    views
+        .iter()
+        .map(|view| {
+            let mut systems: Vec<SystemTable> =
+                view.systems.iter().map(|system| system_table(&measured, &index, system)).collect();
+            let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
+            let mut all = Vec::new();
+            for other in (0..systems.len()).filter(|place| *place != first) {
+                let unfair = unfair(evidence, &index, &[systems[first].case, systems[other].case]);
+                let names = (systems[first].system.clone(), systems[other].system.clone());
+                all.push((names, conclusions(&systems[first], &systems[other], unfair.as_ref())));
+                systems[other].unknown.extend(unfair.map(|why| format!("gains: {why}")));
+            }
+            Section { title: view.title.clone(), conclusions: all, systems }
+        })
+        .collect()
 }
 
-/// By point, system and class.
+/// What commits cost, by point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     let views = pages(evidence);
     if views.is_empty() {
         return Vec::new();
     }
     let index = Index::new(evidence);
-    let one = |system: &SystemCase<'_>, (class, published): (&str, &'static str)| {
-        let all = |id: &str| index.of_all_runs(system.case, id).ok();
-        let share = |family: &str| {
-            let (own, statements) = (all(&format!("{family}/{class}"))?, all("statements")?);
-            median(own.iter().zip(&statements).map(|(own, all)| own.value / all.value))
-        };
-        PerCommit {
-            system: system.name.to_owned(),
-            index: system.index,
-            class: published,
-            writes: share("writes"),
-            bytes: share("write_bytes"),
-            syncs: share("syncs"),
-            wait_ms: median(all(&format!("wait_per_commit/{class}")).into_iter().flatten().map(|point| point.value)),
-        }
-    };
-    let of_view = |view: &CaseView<'_>| {
-        let all = view.systems.iter().flat_map(|system| CLASSES.map(|class| one(system, class)));
-        (view.title.clone(), all.collect())
-    };
-    views.iter().map(of_view).collect()
+    views
+        .iter()
+        .map(|view| {
+            let all = view.systems.iter().flat_map(|system| CLASSES.map(|class| per_commit_of(&index, system, class)));
+            (view.title.clone(), all.collect())
+        })
+        .collect()
+}
+
+fn per_commit_of(index: &Index<'_>, system: &SystemCase<'_>, (class, published): (&str, &'static str)) -> PerCommit {
+    let waits = index.of_all_runs(system.case, &format!("wait_per_commit/{class}")).ok();
+    PerCommit {
+        system: system.name.to_owned(),
+        index: system.index,
+        class: published,
+        writes: share_per_statement(index, system.case, "writes", class),
+        bytes: share_per_statement(index, system.case, "write_bytes", class),
+        syncs: share_per_statement(index, system.case, "syncs", class),
+        wait_ms: median(waits.into_iter().flatten().map(|point| point.value)),
+    }
+}
+
+fn share_per_statement(index: &Index<'_>, case: u32, family: &str, class: &str) -> Option<f64> {
+    let (own, statements) =
+        (index.of_all_runs(case, &format!("{family}/{class}")).ok()?, index.of_all_runs(case, "statements").ok()?);
+    median(own.iter().zip(&statements).map(|(own, all)| own.value / all.value))
 }
 
 /// One decimal, half up, as published.
@@ -312,9 +327,9 @@ fn average(stall_ms: &Figure, count: &Figure) -> Figure {
 fn row(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
     let [reads, _, read_stall, writes, _, write_stall] = counters;
     let averages = [average(read_stall, reads), average(write_stall, writes)];
-    let size = [Entry::text(of.class), Entry::of(of.size_mib.clone(), Form::Fixed(2))];
-    let counters = counters.iter().map(|counter| Entry::of(counter.clone(), Form::Fixed(0)));
-    let averages = averages.map(|average| Entry::of(average, Form::Fixed(1)));
+    let size = [Entry::text(of.class), Entry::from_reading(of.size_mib.clone(), Form::Fixed(2))];
+    let counters = counters.iter().map(|counter| Entry::from_reading(counter.clone(), Form::Fixed(0)));
+    let averages = averages.map(|average| Entry::from_reading(average, Form::Fixed(1)));
     let round = Entry::or(Some(f64::from(of.round) + 1.0), Form::Fixed(0), "");
     [round].into_iter().chain(size).chain(counters).chain(averages).collect()
 }
@@ -329,7 +344,7 @@ fn published(section: &Section, title: String, of: &SystemTable, counters: fn(&F
     let files = [Column::new("round", "").hidden(), Column::words(HEADS[0])];
     let columns = files.into_iter().chain(HEADS[1..].iter().zip(units).map(|(head, unit)| Column::new(*head, unit)));
     let rows = of.rows.iter().map(|one| row(one, counters(one)));
-    View::Table(Table { look: Look::Folded, ..table(section, title, columns.collect(), rows.collect()) })
+    View::Table(Table { placement: TablePlacement::Folded, ..table(section, title, columns.collect(), rows.collect()) })
 }
 
 const HEADS: [&str; 10] = [
@@ -360,16 +375,16 @@ fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
             format!("results for {} since the files were opened, as published: their making is in it", of.system);
         views.push(published(section, title, of, |row| &row.totals));
     }
-    let mean = |(index, (_, class)): (usize, (&str, &str))| {
-        std::iter::once(Entry::text(class)).chain(of.means[0][index].map(|mean| entry(mean, Form::Mean))).collect()
-    };
     let columns = vec![Column::words(""), Column::new("reads", "ms"), Column::new("writes", "ms")];
-    let rows = CLASSES.into_iter().enumerate().map(mean).collect();
+    let rows = CLASSES
+        .into_iter()
+        .enumerate()
+        .map(|(index, (_, class))| {
+            std::iter::once(Entry::text(class)).chain(of.means[0][index].map(|mean| entry(mean, Form::Mean))).collect()
+        })
+        .collect();
     let mut means = table(section, format!("mean latencies of {}, ms", of.system), columns, rows);
     means.notes = of.unknown.iter().map(|reason| format!("n/a: {reason}")).collect();
-    let line = |(name, figures): &(&str, [Option<f64>; 4])| {
-        std::iter::once(Entry::text(*name)).chain(figures.map(|value| entry(value, Form::Fixed(0)))).collect()
-    };
     let missing = of.os.missing_words().map(|words| format!("{}: {words}", of.system));
     if of.os.lines.is_empty() {
         means.notes.extend(missing);
@@ -379,7 +394,18 @@ fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
     let heads = [("Reads", ""), ("bytes_read", "bytes"), ("Writes", ""), ("bytes_written", "bytes")];
     let columns = [Column::words("")].into_iter().chain(heads.map(|(head, unit)| Column::new(head, unit))).collect();
     let title = format!("what the operating system counted of {}, means", of.system);
-    let os = table(section, title, columns, of.os.lines.iter().map(line).collect());
+    let os = table(
+        section,
+        title,
+        columns,
+        of.os
+            .lines
+            .iter()
+            .map(|(name, figures)| {
+                std::iter::once(Entry::text(*name)).chain(figures.map(|value| entry(value, Form::Fixed(0)))).collect()
+            })
+            .collect(),
+    );
     views.extend([View::Table(means), View::Table(Table { notes: missing.into_iter().collect(), ..os })]);
     views
 }
@@ -396,45 +422,55 @@ impl OsAccount {
 }
 
 fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's {
-    let of_measure = |((a, b), all): &'s ((String, String), Vec<Conclusion>),
-                      (measure, reads, _): (&str, &str, &str)| {
-        let rows: Vec<&Conclusion> = all.iter().filter(|one| one.measure == measure).collect();
-        if rows.iter().all(|one| [one.a, one.b].iter().flatten().all(Option::is_none)) {
-            return None;
-        }
-        // Some measures do not apply to reads.
-        let kinds: &[(usize, &str)] = if reads.is_empty() { &[(1, "writes")] } else { &[(0, "reads"), (1, "writes")] };
-        let sides = kinds.iter().flat_map(|(_, kind)| [a, b].map(|side| Column::new(side, "ms").under(*kind)));
-        let gains = kinds.iter().map(|(_, kind)| Column::new(*kind, "").under("gains"));
-        let row = |one: &&Conclusion| {
-            let means =
-                kinds.iter().flat_map(|(kind, _)| [one.a[*kind], one.b[*kind]].map(|mean| entry(mean, Form::Mean)));
-            let gain = |(kind, _): &(usize, &str)| {
-                Entry::gain(one.gains[*kind].as_ref().map(|(times, winner)| (*times, winner.as_str())), Form::Gain)
-            };
-            [Entry::text(one.class)].into_iter().chain(means).chain(kinds.iter().map(gain)).collect()
-        };
-        let columns = [Column::words("")].into_iter().chain(sides).chain(gains).collect();
-        let title = format!("conclusions, {measure}");
-        Some(View::Table(table(section, title, columns, rows.iter().map(row).collect())))
-    };
-    section.conclusions.iter().flat_map(move |pair| MEASURES.into_iter().filter_map(move |one| of_measure(pair, one)))
+    section
+        .conclusions
+        .iter()
+        .flat_map(move |pair| MEASURES.into_iter().filter_map(move |one| conclusion_view(section, pair, one)))
 }
 
-/// By metric; none where a side lacks it.
+fn conclusion_view(
+    section: &Section,
+    ((a, b), all): &((String, String), Vec<Conclusion>),
+    (measure, reads, _): (&str, &str, &str),
+) -> Option<View> {
+    let rows: Vec<&Conclusion> = all.iter().filter(|one| one.measure == measure).collect();
+    if rows.iter().all(|one| [one.a, one.b].iter().flatten().all(Option::is_none)) {
+        return None;
+    }
+    // Some measures do not apply to reads.
+    let kinds: &[(usize, &str)] = if reads.is_empty() { &[(1, "writes")] } else { &[(0, "reads"), (1, "writes")] };
+    let sides = kinds.iter().flat_map(|(_, kind)| [a, b].map(|side| Column::new(side, "ms").under(*kind)));
+    let gains = kinds.iter().map(|(_, kind)| Column::new(*kind, "").under("gains"));
+    let columns = [Column::words("")].into_iter().chain(sides).chain(gains).collect();
+    let title = format!("conclusions, {measure}");
+    Some(View::Table(table(
+        section,
+        title,
+        columns,
+        rows.iter()
+            .map(|one| {
+                let means =
+                    kinds.iter().flat_map(|(kind, _)| [one.a[*kind], one.b[*kind]].map(|mean| entry(mean, Form::Mean)));
+                [Entry::text(one.class)]
+                    .into_iter()
+                    .chain(means)
+                    .chain(kinds.iter().map(|(kind, _)| {
+                        Entry::gain(
+                            one.gains[*kind].as_ref().map(|(times, winner)| (*times, winner.as_str())),
+                            Form::Gain,
+                        )
+                    }))
+                    .collect()
+            })
+            .collect(),
+    )))
+}
+
+/// Verdicts by metric; none where a side has no value.
 fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
-    let row = |row: &&Comparison| {
-        let (word, more) = verdict_words(row, set);
-        let verdict = match &row.outcome {
-            Outcome::None(reason) => reason.short(),
-            Outcome::Verdict(_) => format!("{word} {more}").trim_end().to_owned(),
-        };
-        let names = [row.case_label(), row.metric.id.clone()].map(Entry::text);
-        names.into_iter().chain(Entry::change(row)).chain([Entry::text(verdict)]).collect()
-    };
     set.tables.iter().filter_map(move |compared| {
-        let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
-        let rows: Vec<&Comparison> = compared.rows.iter().filter(known).collect();
+        let rows: Vec<&Comparison> =
+            compared.rows.iter().filter(|row| [&row.a, &row.b].iter().all(|side| side.summary.is_some())).collect();
         let mut case = Column::words("case").headed("");
         case.is_hidden = rows.iter().all(|row| row.label.is_empty());
         let words = ["interval", "verdict"].map(Column::words);
@@ -444,50 +480,74 @@ fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
             title: format!("verdicts: {} against {}", compared.b, compared.a),
             columns: columns.collect(),
             lead: families(set, rows.iter().copied()),
-            rows: rows.iter().map(row).collect(),
-            look: Look::Terminal,
+            rows: rows
+                .iter()
+                .map(|row| {
+                    let (word, more) = verdict_words(row, set);
+                    let verdict = match &row.outcome {
+                        Outcome::None(reason) => reason.short(),
+                        Outcome::Verdict(_) => format!("{word} {more}").trim_end().to_owned(),
+                    };
+                    let names = [row.case_label(), row.metric.id.clone()].map(Entry::text);
+                    names.into_iter().chain(Entry::change(row)).chain([Entry::text(verdict)]).collect()
+                })
+                .collect(),
+            placement: TablePlacement::Terminal,
             ..Table::default()
         };
         (!rows.is_empty()).then_some(View::Table(view))
     })
 }
 
-/// With a chart of the bytes.
+/// The cost of commits as a table, and a chart of the bytes.
 fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
-    let count = |value: Option<f64>| entry(value, Form::Significant);
-    let row = |one: &PerCommit| {
-        let names = [Entry::system(&one.system, one.index), Entry::text(one.class)];
-        let bytes = entry(one.bytes, Form::Scaled("bytes"));
-        names.into_iter().chain([one.writes, one.syncs, one.wait_ms].map(count)).chain([bytes]).collect()
-    };
     let columns = [("writes", ""), ("syncs", ""), ("waited", "ms"), ("bytes", "bytes")];
-    let waited = |column: Column| if column.name == "waited" { column.headed("waited, ms") } else { column };
-    let columns = columns.map(|(name, unit)| waited(Column::new(name, unit)));
+    let columns = columns.map(|(name, unit)| {
+        let column = Column::new(name, unit);
+        if name == "waited" { column.headed("waited, ms") } else { column }
+    });
     let table = Table {
         family: WORKLOAD,
         case: title.to_owned(),
         title: "I/O per commit, medians of the runs".to_owned(),
         columns: ["system", "files"].map(Column::words).into_iter().chain(columns).collect(),
-        rows: all.iter().map(row).collect(),
-        look: Look::Page,
+        rows: all
+            .iter()
+            .map(|one| {
+                let names = [Entry::system(&one.system, one.index), Entry::text(one.class)];
+                let bytes = entry(one.bytes, Form::Scaled("bytes"));
+                names
+                    .into_iter()
+                    .chain([one.writes, one.syncs, one.wait_ms].map(|value| entry(value, Form::Significant)))
+                    .chain([bytes])
+                    .collect()
+            })
+            .collect(),
+        placement: TablePlacement::Page,
         ..Table::default()
-    };
-    let bar = |one: &PerCommit| {
-        let entry = entry(one.bytes, Form::Scaled("bytes"));
-        Bar { name: one.system.clone(), index: one.index, entry, mean: None }
-    };
-    let group = |(_, class): (&str, &str)| BarGroup {
-        name: class.to_owned(),
-        bars: all.iter().filter(|one| one.class == class).map(bar).collect(),
     };
     let bars = Bars {
         family: WORKLOAD,
         title: "Bytes written per commit".to_owned(),
         unit: "bytes, median of the runs".to_owned(),
-        groups: CLASSES.map(group).into(),
+        groups: CLASSES.map(|(_, class)| commit_bars(class, all)).into(),
         id: format!("pages-{number}"),
     };
     [View::Table(table), View::Bars(bars)]
+}
+
+fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
+    BarGroup {
+        name: class.to_owned(),
+        bars: all
+            .iter()
+            .filter(|one| one.class == class)
+            .map(|one| {
+                let entry = entry(one.bytes, Form::Scaled("bytes"));
+                Bar { name: one.system.clone(), index: one.index, entry, mean: None }
+            })
+            .collect(),
+    }
 }
 
 fn page_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {

@@ -26,17 +26,12 @@ pub fn render(evidence: &Evidence) -> String {
 }
 
 fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut String) -> std::fmt::Result {
-    let of = |id: &str| {
-        let mut all = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
-        all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| stored.measurement.reading.value())
-    };
-    let Some(tps) = of("throughput") else { return Ok(()) };
+    let Some(tps) = value_of(evidence, run, "throughput") else { return Ok(()) };
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", case.point.get(key)?)));
     let point: String = point.collect();
     writeln!(text, "# system {}{}, round {}", clean(&case.system), clean(&point), run.planned.round + 1)?;
-    let key = |name: &str| case.point.get(name).map(|value| clean(&value.to_string()));
-    let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&case.benchmark));
+    let script = key_of(case, "script").or_else(|| key_of(case, "mix")).unwrap_or_else(|| clean(&case.benchmark));
     writeln!(text, "transaction type: {script}")?;
     let keys = [
         ("scaling factor", "scale"),
@@ -45,7 +40,7 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
         ("number of threads", "threads"),
     ];
     for (line, name) in keys {
-        if let Some(value) = key(name) {
+        if let Some(value) = key_of(case, name) {
             writeln!(text, "{line}: {value}")?;
         }
     }
@@ -53,16 +48,25 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
     if run.elapsed_s > 0.0 {
         writeln!(text, "duration: {:.0} s", run.elapsed_s)?;
         writeln!(text, "number of transactions actually processed: {:.0}", tps * run.elapsed_s)?;
-        if let Some(errors) = of("errors") {
+        if let Some(errors) = value_of(evidence, run, "errors") {
             let share = 100.0 * errors / (tps * run.elapsed_s + errors).max(1.0);
             writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
         }
     }
-    if let Some(us) = of("response_mean") {
+    if let Some(us) = value_of(evidence, run, "response_mean") {
         writeln!(text, "latency average = {:.3} ms", us / 1e3)?;
     }
-    if let Some(us) = of("response_stddev") {
+    if let Some(us) = value_of(evidence, run, "response_stddev") {
         writeln!(text, "latency stddev = {:.3} ms", us / 1e3)?;
     }
     writeln!(text, "tps = {tps:.6} (without initial connection time)\n")
+}
+
+fn key_of(case: &Case, name: &str) -> Option<String> {
+    case.point.get(name).map(|value| clean(&value.to_string()))
+}
+
+fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
+    let mut all = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
+    all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| stored.measurement.reading.value())
 }

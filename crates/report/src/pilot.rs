@@ -8,36 +8,36 @@ use crate::evidence::Evidence;
 use crate::labels::{has_pairs, row_title};
 use crate::{CompareError, Options, compare};
 
-/// What a pilot tells of a plan.
+/// What a pilot shows about a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foretold {
+pub struct RoundsForecast {
     pub rows: Vec<Expected>,
     /// The plan's cases that the pilot does not compare.
     pub missing: Vec<String>,
 }
 
-/// Of a primary row.
+/// What the pilot expects of a primary row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub name: String,
-    /// Or why the pilot has none.
+    /// The rounds, or why the pilot has none.
     pub rounds: Result<Rounds, String>,
 }
 
 /// `None` beyond what is proposed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rounds {
-    /// Between the logarithms of the rounds' ratios.
+    /// Standard deviation between the logarithms of the rounds' ratios.
     pub log_sd: f64,
     /// The ratio B / A of the pilot.
     pub seen: f64,
     /// Judged after each round: as many as [`stats::rounds_until_sure`] has for what the pilot saw.
     pub as_seen: Option<u32>,
-    /// For no difference.
+    /// Rounds until the row is sure, if there is no difference.
     pub equal: Option<u32>,
-    /// For the difference that was asked for.
+    /// Rounds until the row is sure, if the difference is the one that was asked for.
     pub until_sure: Option<u32>,
-    /// Of a fixed number: as many as show it with 80 % power; nothing where it is within the margin.
+    /// Rounds of a fixed number that show it with 80 % power; `None` where it is within the margin.
     pub once: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ pub struct Rounds {
 ///
 /// # Errors
 /// There is nothing to compare in the pilot.
-pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, CompareError> {
+pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<RoundsForecast, CompareError> {
     let options = Options {
         metrics: MetricFilter::All,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
@@ -54,17 +54,10 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
     };
     let set = compare(pilot, &options)?;
     let cases = plan.cases();
-    let is_row_of = |row: &Comparison, case: &Case| {
-        let is_alike = case.benchmark == row.benchmark && Promise::from_point(&case.point) == Promise::from_point(&row.case);
-        is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
-    };
-    let is_of_plan = |row: &Comparison| {
-        let has = |system: &str| cases.iter().any(|case| case.system == system && is_row_of(row, case));
-        has(&row.a.system) && has(&row.b.system)
-    };
     let all = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
-    let (primary, others): (Vec<_>, Vec<_>) =
-        all.filter(|(_, row)| is_of_plan(row)).partition(|(_, row)| row.metric.role == Role::Primary);
+    let (primary, others): (Vec<_>, Vec<_>) = all
+        .filter(|(_, row)| has_row(row, &cases, &row.a.system) && has_row(row, &cases, &row.b.system))
+        .partition(|(_, row)| row.metric.role == Role::Primary);
     let [asked, exploratory] = [&primary, &others].map(|rows| rows.iter().filter(|(_, row)| is_asked(row)).count());
     let part = Families { primary: asked, exploratory }.part(Family::Primary);
     let level = 1.0 - (1.0 - plan.comparison.level) * part / asked.max(1) as f64;
@@ -77,11 +70,11 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
             let critical: [&dyn Fn(u32) -> f64; 2] = [&|n| differs.critical_t(n), &|n| equals.critical_t(n)];
             stats::rounds_until_sure(first..=stats::MAX_ROUNDS, (ratio, log_sd), margin, critical)
         };
-        let once = stats::rounds_to_detect(effect, log_sd, level).filter(|_| effect >= margin);
+        let once = if effect >= margin { stats::rounds_to_detect(effect, log_sd, level) } else { None };
         Rounds { log_sd, seen, as_seen: until(seen), equal: until(1.0), until_sure: until(1.0 + effect), once }
     };
     let has_pairs = has_pairs(&set.tables);
-    let told = primary.iter().map(|(table, row)| Expected {
+    let rows = primary.iter().map(|(table, row)| Expected {
         name: row_title(row, table, has_pairs),
         rounds: row
             .ratio()
@@ -89,10 +82,21 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
             .and_then(|found| Some(rounds(found.log_sd?, found.ratio)))
             .ok_or_else(|| why_none(row)),
     });
-    let has_row = |case: &&Case| primary.iter().any(|(_, row)| is_row_of(row, case));
-    let label = |case: &Case| case.label(&plan.varying_keys(&case.benchmark));
-    let missing = cases.iter().filter(|case| !has_row(case)).map(label).collect();
-    Ok(Foretold { rows: told.collect(), missing })
+    let missing = cases
+        .iter()
+        .filter(|case| !primary.iter().any(|(_, row)| is_row_of(row, case)))
+        .map(|case| case.label(&plan.varying_keys(&case.benchmark)))
+        .collect();
+    Ok(RoundsForecast { rows: rows.collect(), missing })
+}
+
+fn has_row(row: &Comparison, cases: &[Case], system: &str) -> bool {
+    cases.iter().any(|case| case.system == system && is_row_of(row, case))
+}
+
+fn is_row_of(row: &Comparison, case: &Case) -> bool {
+    let is_alike = case.benchmark == row.benchmark && Promise::of(&case.point) == Promise::of(&row.case);
+    is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
 }
 
 fn why_none(row: &Comparison) -> String {

@@ -1,15 +1,15 @@
 //! Spatial queries in the published form: CPU and elapsed time per query, gains, and totals, with the published
-//! estimator beside the sound one.
+//! estimator next to the sound one.
 
 use model::NoValue;
 use std::fmt::Write as _;
 
 use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, SystemCase, views};
+use crate::html::cases::{CaseView, views};
 use crate::labels::{families, verdict_words};
 use crate::number::{Script, significant};
-use crate::views::{Bar, BarGroup, Bars, Column as Heading, Entry, Family, Form, Look, Table, View};
+use crate::views::{Bar, BarGroup, Bars, Column as Heading, Entry, Family, Form, Table, TablePlacement, View};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";
@@ -52,7 +52,7 @@ type Places<'s> = Vec<(&'s str, Vec<&'s str>)>;
 pub struct Column {
     pub system: String,
     pub index: usize,
-    /// By query, indexed by [`PUBLISHED`], [`CPU`] and [`MEAN`].
+    /// The times of each query, indexed by [`PUBLISHED`], [`CPU`] and [`MEAN`].
     pub times: Vec<[Time; 3]>,
     /// Why it has no gains over the first.
     pub unfair: Option<String>,
@@ -61,33 +61,35 @@ pub struct Column {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     pub title: String,
-    /// In the suite's order, the sum last.
+    /// The queries in the suite's order, the sum last.
     pub queries: Vec<String>,
     /// The baseline first.
     pub columns: Vec<Column>,
-    /// To find its rows in a comparison.
+    /// The case, by which its rows are found in a comparison.
     case: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
     pub system: String,
-    /// In how many queries it is faster.
+    /// Number of queries in which it is faster.
     pub faster: usize,
-    /// In how many of them by more than half.
+    /// Number of those in which it is faster by more than half.
     pub large: usize,
     /// Queries with times on both sides.
     pub of: usize,
-    /// Of the sum: what, factor and winner.
+    /// The sum of all queries: what, factor and winner.
     pub all: Vec<(&'static str, f64, String)>,
 }
 
 /// Empty without spatial queries.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
-    let is_spatial = |view: &CaseView<'_>| {
-        view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
-    };
-    let views: Vec<CaseView<'_>> = views(evidence).into_iter().filter(is_spatial).collect();
+    let views: Vec<CaseView<'_>> = views(evidence)
+        .into_iter()
+        .filter(|view| {
+            view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
+        })
+        .collect();
     if views.is_empty() {
         return Vec::new();
     }
@@ -100,21 +102,24 @@ fn section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Optio
     let queries = queries(evidence, view);
     let baseline = &evidence.header.plan.comparison.baseline;
     let first = view.systems.iter().find(|system| system.name == baseline).map_or(case, |system| system.case);
-    let column = |system: &SystemCase<'_>| Column {
-        unfair: unfair(evidence, index, &[first, system.case]),
-        system: system.name.to_owned(),
-        index: system.index,
-        times: queries
-            .iter()
-            .map(|query| KINDS.map(|kind| mean(index, system.case, &format!("{kind}{query}"))))
-            .collect(),
-    };
-    let mut columns: Vec<Column> = view.systems.iter().map(column).collect();
+    let mut columns: Vec<Column> = view
+        .systems
+        .iter()
+        .map(|system| Column {
+            unfair: unfair(evidence, index, &[first, system.case]),
+            system: system.name.to_owned(),
+            index: system.index,
+            times: queries
+                .iter()
+                .map(|query| KINDS.map(|kind| mean(index, system.case, &format!("{kind}{query}"))))
+                .collect(),
+        })
+        .collect();
     columns.sort_by_key(|column| column.system != *baseline);
     Some(Section { title: view.title.clone(), queries, columns, case })
 }
 
-/// In the suite's order, the sum last.
+/// The queries in the suite's order, the sum last.
 fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.case == stored.case)) {
@@ -134,12 +139,19 @@ fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
 }
 
 impl Column {
-    /// Of a query and a kind of time: factor over the first column, and whether this one wins. `None` if one is unknown or 0.
+    /// The factor over the first column for a query and a kind of time, and whether this column wins. `None` if a time
+    /// is unknown or 0.
     pub fn gain(&self, first: &Column, query: usize, kind: usize) -> Option<(f64, bool)> {
-        let of = |column: &Column| column.times.get(query)?[kind].as_ref().ok().copied().filter(|ms| *ms > 0.0);
-        let (a, b) = of(first).zip(of(self)).filter(|_| self.unfair.is_none())?;
+        if self.unfair.is_some() {
+            return None;
+        }
+        let (a, b) = positive(first, query, kind).zip(positive(self, query, kind))?;
         Some(if b < a { (a / b, true) } else { (b / a, false) })
     }
+}
+
+fn positive(column: &Column, query: usize, kind: usize) -> Option<f64> {
+    column.times.get(query)?[kind].as_ref().ok().copied().filter(|ms| *ms > 0.0)
 }
 
 impl Section {
@@ -150,19 +162,18 @@ impl Section {
     }
 
     fn conclusion(&self, a: &Column, b: &Column) -> Conclusion {
-        let gain_at = |at: usize, kind: usize| b.gain(a, at, kind);
         let single = (0..self.queries.len()).filter(|at| self.queries[*at] != SUITE);
-        let gains: Vec<(f64, bool)> = single.filter_map(|at| gain_at(at, PUBLISHED)).collect();
-        let of_b = || gains.iter().filter(|(_, of_b)| *of_b);
+        let gains: Vec<(f64, bool)> = single.filter_map(|at| b.gain(a, at, PUBLISHED)).collect();
+        let for_b: Vec<&(f64, bool)> = gains.iter().filter(|(_, of_b)| *of_b).collect();
         let total = self.queries.iter().position(|query| query == SUITE);
         let all = [(PUBLISHED, "time"), (CPU, "processor time")].into_iter().filter_map(|(kind, word)| {
-            let (times, of_b) = gain_at(total?, kind)?;
+            let (times, of_b) = b.gain(a, total?, kind)?;
             Some((word, times, if of_b { b.system.clone() } else { a.system.clone() }))
         });
         Conclusion {
             system: b.system.clone(),
-            faster: of_b().count(),
-            large: of_b().filter(|(gain, _)| *gain > LARGE_GAIN).count(),
+            faster: for_b.iter().copied().count(),
+            large: for_b.iter().copied().filter(|(gain, _)| *gain > LARGE_GAIN).count(),
             of: gains.len(),
             all: all.collect(),
         }
@@ -189,20 +200,33 @@ impl Section {
             }
         }
         let single = self.queries.iter().filter(|query| *query != SUITE).count();
-        let of = |(system, queries): &(&str, Vec<&str>)| {
-            if queries.len() >= single { (*system).to_owned() } else { format!("{system}, {}", queries.join(", ")) }
-        };
-        let told = |(reason, systems): &(&NoValue, Places<'_>)| {
-            format!("{}: {reason}", systems.iter().map(of).collect::<Vec<_>>().join("; "))
-        };
         let unfair = self.columns.iter().filter_map(|column| Some((&column.system, column.unfair.as_ref()?)));
         let unfair = unfair.skip_while(|(system, _)| **system == self.columns[0].system);
-        reasons.iter().map(told).chain(unfair.map(|(system, why)| format!("gains of {system}: {why}"))).collect()
+        reasons
+            .iter()
+            .map(|(reason, systems)| {
+                format!(
+                    "{}: {reason}",
+                    systems
+                        .iter()
+                        .map(|(system, queries)| {
+                            if queries.len() >= single {
+                                (*system).to_owned()
+                            } else {
+                                format!("{system}, {}", queries.join(", "))
+                            }
+                        })
+                        .collect::<Vec<_>>()
+                        .join("; ")
+                )
+            })
+            .chain(unfair.map(|(system, why)| format!("gains of {system}: {why}")))
+            .collect()
     }
 }
 
 impl Conclusion {
-    /// In words, against the system of that name.
+    /// The conclusion in words, against the system of that name.
     pub fn words(&self, baseline: &str, script: Script) -> String {
         let Conclusion { system, faster, large, of, all } = self;
         let mut text = format!(
@@ -221,14 +245,16 @@ fn query_name(query: &str) -> &str {
 }
 
 fn time(of: &Time) -> Entry {
-    Entry::of(of.clone(), Form::Significant)
+    Entry::from_reading(of.clone(), Form::Significant)
 }
 
 fn gain_entry(a: &Column, b: &Column, at: usize, kind: usize) -> Entry {
     let gain = b.gain(a, at, kind);
     let letter = if gain.is_some_and(|(_, of_b)| of_b) { 'B' } else { 'A' };
-    let winner = |(times, of_b)| (times, if of_b { b.system.as_str() } else { a.system.as_str() });
-    Entry::gain(gain.map(winner), Form::GainOf(letter))
+    Entry::gain(
+        gain.map(|(times, of_b)| (times, if of_b { b.system.as_str() } else { a.system.as_str() })),
+        Form::GainOf(letter),
+    )
 }
 
 impl Section {
@@ -238,10 +264,13 @@ impl Section {
         columns: Vec<Heading>,
         row: impl Fn(usize, &str) -> Option<Vec<Entry>>,
     ) -> Option<Table> {
-        let named =
-            |(at, query): (usize, &String)| Some([vec![Entry::text(query_name(query))], row(at, query)?].concat());
         let columns = std::iter::once(Heading::words("query")).chain(columns).collect();
-        let rows = self.queries.iter().enumerate().map(named).collect::<Option<Vec<_>>>()?;
+        let rows = self
+            .queries
+            .iter()
+            .enumerate()
+            .map(|(at, query)| Some([vec![Entry::text(query_name(query))], row(at, query)?].concat()))
+            .collect::<Option<Vec<_>>>()?;
         Some(Table { family: WORKLOAD, case: self.title.clone(), title, columns, rows, ..Table::default() })
     }
 
@@ -254,14 +283,18 @@ impl Section {
             sides.into_iter().chain([Heading::new("gain", "")]).map(|column| column.under(*group))
         });
         self.table(format!("A = {}, B = {}", a.system, b.system), heads.collect(), |at, _| {
-            let of_kind = |(kind, _): &(usize, &str)| {
-                [time(&a.times[at][*kind]), time(&b.times[at][*kind]), gain_entry(a, b, at, *kind)]
-            };
-            Some(kinds.iter().flat_map(of_kind).collect())
+            Some(
+                kinds
+                    .iter()
+                    .flat_map(|(kind, _)| {
+                        [time(&a.times[at][*kind]), time(&b.times[at][*kind]), gain_entry(a, b, at, *kind)]
+                    })
+                    .collect(),
+            )
         })
     }
 
-    /// The published gain beside the sound ratio with interval and verdict.
+    /// The published gain next to the sound ratio with interval and verdict.
     fn both(&self, evidence: &Evidence, set: &ComparisonSet, a: &Column, b: &Column) -> Option<Table> {
         let found = self.queries.iter().map(|query| row_of(evidence, set, self, (&b.system, query)));
         let found: Vec<&Comparison> = found.collect::<Option<_>>()?;
@@ -276,7 +309,7 @@ impl Section {
             let [point, interval] = Entry::change(found[at]);
             Some(vec![gain_entry(a, b, at, PUBLISHED), point, interval, Entry::text(verdict)])
         })?;
-        Some(Table { lead: families(set, found.iter().copied()), look: Look::Terminal, ..table })
+        Some(Table { lead: families(set, found.iter().copied()), placement: TablePlacement::Terminal, ..table })
     }
 
     /// One system's two estimators.
@@ -293,17 +326,24 @@ impl Section {
             Bar { index: column.index, name: column.system.clone(), entry, mean: None }
         };
         let single = self.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
-        let group = |(at, query): (usize, &String)| BarGroup {
-            name: query.clone(),
-            bars: self.columns.iter().map(|column| bar(column, at)).collect(),
-        };
         let title = ["Time of each query", "CPU time of each query"][kind].to_owned();
         let unit = [
             "ms: mean of the executions without the shortest and the longest",
             "ms of an execution, of all processors",
         ][kind];
         let id = format!("spatial-{}{number}", ["", "cpu-"][kind]);
-        Bars { family: WORKLOAD, title, unit: unit.to_owned(), groups: single.map(group).collect(), id }
+        Bars {
+            family: WORKLOAD,
+            title,
+            unit: unit.to_owned(),
+            groups: single
+                .map(|(at, query)| BarGroup {
+                    name: query.clone(),
+                    bars: self.columns.iter().map(|column| bar(column, at)).collect(),
+                })
+                .collect(),
+            id,
+        }
     }
 
     fn views(&self, evidence: &Evidence, set: Option<&ComparisonSet>, number: usize) -> Vec<View> {
@@ -322,15 +362,14 @@ impl Section {
         if let Some(first) = tables.first_mut() {
             first.conclusions = self.conclusions().iter().map(|one| one.words(&a.system, Script::Plain)).collect();
         }
-        let is_known =
-            |bars: &Bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.entry.value.is_some());
-        let published = Some(self.bars(number, PUBLISHED)).filter(is_known);
+        let published = Some(self.bars(number, PUBLISHED))
+            .filter(|bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.entry.value.is_some()));
         let bars = published.into_iter().chain([self.bars(number, CPU)]);
         tables.into_iter().map(View::Table).chain(bars.map(View::Bars)).collect()
     }
 }
 
-/// In a comparison of two systems.
+/// The row of a query in a comparison of two systems.
 fn row_of<'s>(
     evidence: &Evidence,
     set: &'s ComparisonSet,
@@ -340,8 +379,8 @@ fn row_of<'s>(
     let case = evidence.case(section.case)?;
     let id = format!("{}{query}", KINDS[MEAN]);
     let rows = set.tables.iter().filter(|table| table.b == b).flat_map(|table| &table.rows);
-    let of_case = |row: &&Comparison| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value));
-    rows.filter(|row| row.metric.id == id && row.benchmark == case.benchmark).find(of_case)
+    rows.filter(|row| row.metric.id == id && row.benchmark == case.benchmark)
+        .find(|row| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value)))
 }
 
 fn suite_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 const SHEET: &str = include_str!("svg.css");
-/// For title and legend.
+/// Height for title and legend.
 const HEAD: f64 = 46.0;
 /// Approximate.
 const LETTER: f64 = 6.6;

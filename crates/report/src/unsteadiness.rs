@@ -11,10 +11,12 @@ const ERROR: f64 = 0.05;
 
 /// Drops marks that tests adjusted by Benjamini and Hochberg do not support. Runs without tests, of older stores,
 /// keep theirs.
-pub fn keep_believed(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
-    let is_test = |stored: &&StoredMeasurement| [DRIFT_P, LEVELS_P].contains(&stored.measurement.metric.id.as_str());
-    let p_of = |stored: &StoredMeasurement| Some((stored.run_id, stored.measurement.reading.value()?));
-    let tests: Vec<(i64, f64)> = measurements.iter().filter(is_test).filter_map(p_of).collect();
+pub fn drop_unconfirmed_marks(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
+    let tests: Vec<(i64, f64)> = measurements
+        .iter()
+        .filter(|stored| [DRIFT_P, LEVELS_P].contains(&stored.measurement.metric.id.as_str()))
+        .filter_map(|stored| Some((stored.run_id, stored.measurement.reading.value()?)))
+        .collect();
     let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     let mut believed: BTreeMap<i64, bool> = BTreeMap::new();
     for ((run, _), adjusted) in tests.iter().zip(stats::benjamini_hochberg(&p)) {
@@ -44,7 +46,7 @@ mod tests {
         let still = still.map(|run| test(run, DRIFT_P, 0.02 + 0.9 * run as f64 / 100.0));
         let tests: Vec<_> = still.chain(moved.iter().map(|(run, p)| test(*run, LEVELS_P, *p))).collect();
         let mut marks = marked(&moved.iter().map(|(run, _)| *run).collect::<Vec<_>>(), MarkKind::NotSteady);
-        keep_believed(&tests, &mut marks);
+        drop_unconfirmed_marks(&tests, &mut marks);
         marks.into_iter().map(|(run, _)| run).collect()
     }
 
@@ -60,7 +62,7 @@ mod tests {
     fn what_is_no_test_of_it_is_left_alone() {
         let tests = [test(1, DRIFT_P, 0.9), test(1, LEVELS_P, 0.9)];
         let mut marks = [marked(&[1, 2], MarkKind::NotSteady), marked(&[1], MarkKind::WarmUpTooShort)].concat();
-        keep_believed(&tests, &mut marks);
+        drop_unconfirmed_marks(&tests, &mut marks);
         let left: Vec<(i64, MarkKind)> = marks.iter().map(|(run, mark)| (*run, mark.kind)).collect();
         assert_eq!(left, [(2, MarkKind::NotSteady), (1, MarkKind::WarmUpTooShort)], "an older run tells no test");
     }

@@ -36,7 +36,7 @@ pub struct Asked {
 }
 
 impl Bench {
-    /// With a comment for what is not among `explained` yet.
+    /// The keys as TOML; keys that are not among `explained` yet have a comment.
     pub fn text(&self, explained: &mut Vec<&'static str>) -> String {
         let mut text = String::from("[[benchmarks]]\n");
         for Key { name, value, about } in &self.keys {
@@ -55,7 +55,12 @@ impl Bench {
 ///
 /// # Errors
 /// There is no such script, it is empty, a number of clients is none.
-pub fn of(workload: &str, scripts: &[String], clients: &[String], catalog: &Catalog) -> Result<Asked, CliError> {
+pub fn for_workload(
+    workload: &str,
+    scripts: &[String],
+    clients: &[String],
+    catalog: &Catalog,
+) -> Result<Asked, CliError> {
     let clients = counts(clients)?;
     match workload {
         DISK if scripts.is_empty() => Ok(blocks(clients)),
@@ -90,12 +95,11 @@ fn list(counts: &[u32]) -> String {
 
 fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
-    let clients_or = |usual: &[u32]| if clients.is_empty() { usual.to_vec() } else { clients.clone() };
     // What a commit takes, what many commits are worth together, and what reading takes: more cases take longer to be sure of.
-    let usual = [("tpcb-like", clients_or(&[1, busy])), ("select-only", clients_or(&[busy]))];
+    let usual = [("tpcb-like", clients_or(&clients, &[1, busy])), ("select-only", clients_or(&clients, &[busy]))];
     let scripts: Vec<(&str, Vec<u32>)> = match scripts {
         [] => usual.into(),
-        scripts => scripts.iter().map(|script| (script.as_str(), clients_or(&[1, busy]))).collect(),
+        scripts => scripts.iter().map(|script| (script.as_str(), clients_or(&clients, &[1, busy]))).collect(),
     };
     let mut asked = Asked { benchmarks: Vec::new(), on_tables_of_the_user: Vec::new(), notes: Vec::new() };
     let mut names: Vec<String> = Vec::new();
@@ -112,6 +116,10 @@ fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Res
         names.push(name);
     }
     Ok(asked)
+}
+
+fn clients_or(clients: &[u32], usual: &[u32]) -> Vec<u32> {
+    if clients.is_empty() { usual.to_vec() } else { clients.clone() }
 }
 
 /// More than there are cores.
@@ -192,12 +200,7 @@ impl Script {
 
 /// A script that is there and not empty.
 fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
-    let kind_of = |name: &str| match words::built_in_script(name, catalog) {
-        Some(kind) => kind,
-        None if words::ending(name) == "smack" => ScriptKind::Smack,
-        None => ScriptKind::Sql,
-    };
-    if kind_of(script) == ScriptKind::Smack {
+    if kind_of(script, catalog) == ScriptKind::Smack {
         if words::built_in_script(script, catalog).is_none() {
             contents(script, catalog)?;
         }
@@ -226,6 +229,14 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     Ok(Script { text: parts.join(", "), kind: ScriptKind::Sql, tables })
 }
 
+fn kind_of(name: &str, catalog: &Catalog) -> ScriptKind {
+    match words::built_in_script(name, catalog) {
+        Some(kind) => kind,
+        None if words::ending(name) == "smack" => ScriptKind::Smack,
+        None => ScriptKind::Sql,
+    }
+}
+
 /// What is in a script's file.
 fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     let bytes = words::read_text(name).map_err(|error| {
@@ -238,57 +249,63 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
         }))
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let is_said = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("--");
-    if !text.lines().any(is_said) {
+    if !text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
         return Err(CliError::user(format!("the script `{name}` is empty: it has no statement"))
             .hint("write one transaction, as for `pgbench -f`: `SELECT 1;`"));
     }
     Ok(text)
 }
 
-/// Plans tell a path by its `/`, `\` or `.`.
+/// Plans recognise a path by its `/`, `\` or `.`.
 fn as_path(name: &str, catalog: &Catalog) -> String {
     let is_told = words::built_in_script(name, catalog).is_some() || name.contains(['/', '\\', '.']);
     if is_told { name.to_owned() } else { format!("./{name}") }
 }
 
-/// Without folders and endings, as plans name benchmarks.
+/// The script's name without folders and endings, as plans name benchmarks.
 fn stem_of(script: &str) -> String {
-    let stem = |part: &str| {
-        let name = part.trim().rsplit_once('@').map_or(part.trim(), |(name, _)| name);
-        Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
-    };
-    script.split(',').map(stem).collect::<Vec<_>>().join("-")
+    script
+        .split(',')
+        .map(|part| {
+            let name = part.trim().rsplit_once('@').map_or(part.trim(), |(name, _)| name);
+            Path::new(name).file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned())
+        })
+        .collect::<Vec<_>>()
+        .join("-")
 }
 
 /// What databases ask of a disk: reads and writes of pages, and the log of commits.
 fn blocks(depths: Vec<u32>) -> Asked {
     let depths = list(if depths.is_empty() { &[1, 32] } else { &depths });
-    let bench = |name: &str, op: &str, about: &'static str, more: Vec<Key>| {
-        let mut keys = vec![
-            Key { name: "name", value: quoted(name), about },
-            Key { name: "workload", value: quoted(DISK), about: "Blocks of files, without SQL." },
-            Key { name: "op", value: quoted(op), about: "`read`, `write` or `mixed`." },
-        ];
-        keys.extend(more);
-        keys.push(Key { name: "block_kb", value: "8".to_owned(), about: "The size of a page of most databases." });
-        keys.push(Key { name: "size_mb", value: "256".to_owned(), about: "Of the file that étalon makes." });
-        Bench { keys }
-    };
-    let depth = |value: &str| Key {
-        name: "depth",
-        value: value.to_owned(),
-        about: "Operations under way at a time; each value is a case of its own.",
-    };
     let log = vec![
         Key { name: "pattern", value: quoted("sequential"), about: "One block behind the other." },
         Key { name: "cache", value: quoted("none"), about: "Each write ends when it is durable." },
-        depth("1"),
+        depth_key("1"),
     ];
     let benchmarks = vec![
-        bench("read-pages", "read", "Pages at random places: what a cache misses.", vec![depth(&depths)]),
-        bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", vec![depth(&depths)]),
+        bench("read-pages", "read", "Pages at random places: what a cache misses.", vec![depth_key(&depths)]),
+        bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", vec![depth_key(&depths)]),
         bench("write-log", "write", "What a commit waits for.", log),
     ];
     Asked { benchmarks, on_tables_of_the_user: Vec::new(), notes: Vec::new() }
+}
+
+fn depth_key(value: &str) -> Key {
+    Key {
+        name: "depth",
+        value: value.to_owned(),
+        about: "Operations under way at a time; each value is a case of its own.",
+    }
+}
+
+fn bench(name: &str, op: &str, about: &'static str, more: Vec<Key>) -> Bench {
+    let mut keys = vec![
+        Key { name: "name", value: quoted(name), about },
+        Key { name: "workload", value: quoted(DISK), about: "Blocks of files, without SQL." },
+        Key { name: "op", value: quoted(op), about: "`read`, `write` or `mixed`." },
+    ];
+    keys.extend(more);
+    keys.push(Key { name: "block_kb", value: "8".to_owned(), about: "The size of a page of most databases." });
+    keys.push(Key { name: "size_mb", value: "256".to_owned(), about: "Of the file that étalon makes." });
+    Bench { keys }
 }

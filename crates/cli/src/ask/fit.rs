@@ -17,14 +17,14 @@ pub struct Fitted {
     pub duration: Duration,
 }
 
-/// Of an experiment for which no time is named.
+/// Time of an experiment for which no time is named.
 const USUAL_TIME: Duration = Duration::from_secs(40);
 const FEWEST_ROUNDS: u32 = stats::MIN_ROUNDS;
 /// Longer runs rather than more rounds, beyond which the interval shrinks slowly.
 const USUAL_ROUNDS: u32 = 10;
 const MOST_ROUNDS: u32 = 30;
 const SHORTEST: Duration = Duration::from_millis(500);
-/// From here on more rounds say more than longer runs.
+/// Beyond this length more rounds show more than longer runs.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(30);
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -34,22 +34,14 @@ const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duratio
 /// # Errors
 /// Not even the fewest rounds of the shortest runs fit.
 pub fn fit(plan: &Plan, time: Option<Duration>, registry: &Registry) -> Result<Fitted, CliError> {
-    let length_at = |rounds: u32, time: Duration| -> Result<Option<Duration>, CliError> {
-        let mut bare = plan.clone();
-        bare.schedule.rounds = rounds;
-        bare.schedule.warmup = Duration::ZERO;
-        bare.schedule.length = Length::Duration(Duration::ZERO);
-        let runs = bare.cases().len() as u32 * rounds;
-        Ok(time.checked_sub(expected_whole(&bare, registry)?).map(|left| left / runs.max(1)))
-    };
     let shortest = SHORTEST + WARMUP_LIMITS.0;
     let Some(time) = time else {
-        let each = length_at(FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
+        let each = length_at(plan, registry, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
         return Ok(of_length(FEWEST_ROUNDS, each.max(shortest)));
     };
     let mut best = None;
     for rounds in FEWEST_ROUNDS..=MOST_ROUNDS {
-        let Some(each) = length_at(rounds, time)?.filter(|each| *each >= shortest) else { break };
+        let Some(each) = length_at(plan, registry, rounds, time)?.filter(|each| *each >= shortest) else { break };
         let wanted = if rounds <= USUAL_ROUNDS { LONG_ENOUGH } else { LONG };
         if best.is_some() && each < wanted {
             break;
@@ -78,7 +70,16 @@ pub fn fit(plan: &Plan, time: Option<Duration>, registry: &Registry) -> Result<F
     })
 }
 
-/// Of the time of each run a sixth is its warm-up.
+fn length_at(plan: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
+    let mut bare = plan.clone();
+    bare.schedule.rounds = rounds;
+    bare.schedule.warmup = Duration::ZERO;
+    bare.schedule.length = Length::Duration(Duration::ZERO);
+    let runs = bare.cases().len() as u32 * rounds;
+    Ok(time.checked_sub(expected_whole(&bare, registry)?).map(|left| left / runs.max(1)))
+}
+
+/// The warm-up takes a sixth of each run's time.
 fn of_length(rounds: u32, each: Duration) -> Fitted {
     let warmup = rounded((each / 6).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
     Fitted { rounds, warmup, duration: rounded(each.saturating_sub(warmup)) }

@@ -23,9 +23,9 @@ use crate::source::plan_errors;
 /// Whether passwords of URLs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passwords {
-    /// In memory, for this run.
+    /// Passwords stay, in a plan in memory for this run.
     Kept,
-    /// In a file.
+    /// Passwords are left out, in a file.
     LeftOut,
 }
 
@@ -42,7 +42,6 @@ pub struct Made {
 /// An argument leads nowhere.
 pub fn named_systems(arguments: &[String], registry: &Registry) -> Result<Vec<NamedSystem>, CliError> {
     let catalog = registry.catalog();
-    let is_name = |text: &str| !text.is_empty() && !text.contains([':', '/', '?', '@', '=']);
     let mut words: Vec<SystemWord> = Vec::new();
     let mut bare = Vec::new();
     for argument in arguments {
@@ -50,7 +49,7 @@ pub fn named_systems(arguments: &[String], registry: &Registry) -> Result<Vec<Na
         words.push(match words::system(argument, &catalog) {
             _ if is_name(argument) => SystemWord { label: Some(argument.clone()), place: String::new() },
             Ok(Some(word)) => word,
-            // What is no URL at all is told by the plan's own checks.
+            // The plan's own checks report what is no URL at all.
             _ => match argument.split_once('=') {
                 Some((name, place)) if is_name(name) => {
                     SystemWord { label: Some(name.to_owned()), place: place.to_owned() }
@@ -62,6 +61,10 @@ pub fn named_systems(arguments: &[String], registry: &Registry) -> Result<Vec<Na
     let names = assign(&words, registry);
     let named = names.into_iter().zip(words).zip(bare);
     Ok(named.map(|((name, word), bare)| NamedSystem { name, url: (!bare).then_some(word.place) }).collect())
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains([':', '/', '?', '@', '='])
 }
 
 /// The plan for systems and scripts; `set` will change it.
@@ -76,7 +79,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     refuse_twice(&systems, set)?;
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
-    let asked = benchmarks::of(workload, &scripts, &question.clients, &catalog)?;
+    let asked = benchmarks::for_workload(workload, &scripts, &question.clients, &catalog)?;
     let time = question.time.as_deref().map(time_of).transpose()?;
     let draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
@@ -106,7 +109,10 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
 /// # Errors
 /// Says what to install.
 pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> {
-    for system in plan.systems.iter().filter(|_| plan.fleet.is_none()) {
+    if plan.fleet.is_some() {
+        return Ok(());
+    }
+    for system in &plan.systems {
         if let (Some(server), Ok(engine)) = (&system.server, registry.engine(&system.engine)) {
             engine.lacks_programs(server).map_or(Ok(()), |failure| {
                 Err(CliError::from(&failure).hint(format!(
@@ -168,8 +174,9 @@ fn refuse_none(systems: &[SystemWord], scripts: &[String]) -> Result<(), CliErro
 fn refuse_twice(systems: &[SystemWord], set: &[String]) -> Result<(), CliError> {
     let has_settings = set.iter().any(|pair| pair.starts_with("systems."));
     for (at, system) in systems.iter().enumerate() {
-        let is_told_apart = |other: &SystemWord| has_settings && other.label.is_some() && system.label.is_some();
-        if systems[..at].iter().any(|other| other.place == system.place && !is_told_apart(other)) {
+        if systems[..at].iter().any(|other| {
+            other.place == system.place && !(has_settings && other.label.is_some() && system.label.is_some())
+        }) {
             let shown = model::plan::redact_url(&system.place);
             let error = CliError::user(format!("`{shown}` is named twice: both sides would be one system"));
             let aa = format!("`etalon run '{shown}' --aa` measures it against itself, to see how much its runs differ");
@@ -233,21 +240,23 @@ impl Question {
     /// # Errors
     /// It cannot be a name.
     pub fn label(&self) -> Result<Option<&str>, CliError> {
-        let is_fit = |name: &str| !name.trim().is_empty() && !name.chars().any(char::is_control);
         match self.name.as_deref() {
-            Some(name) if !is_fit(name) => Err(CliError::user("`--name` is empty, or has control characters in it")
-                .hint("write it as `--name old-vs-new`")),
+            Some(name) if !(!name.trim().is_empty() && !name.chars().any(char::is_control)) => {
+                Err(CliError::user("`--name` is empty, or has control characters in it")
+                    .hint("write it as `--name old-vs-new`"))
+            }
             name => Ok(name),
         }
     }
 }
 
 fn time_of(text: &str) -> Result<Duration, CliError> {
-    let wrong = |why: String| {
-        CliError::user(format!("`--for {text}` is not a length of time: {why}"))
-            .hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
-    };
-    duration::parse(text).map_err(|error| wrong(error.to_string()))
+    duration::parse(text).map_err(|error| no_duration(text, &error.to_string()))
+}
+
+fn no_duration(text: &str, why: &str) -> CliError {
+    CliError::user(format!("`--for {text}` is not a length of time: {why}"))
+        .hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
 }
 
 /// `500ms`, `2.1s`: in one unit, as people write it.
@@ -259,7 +268,7 @@ fn short_length(length: Duration) -> String {
     }
 }
 
-/// Of a plan of many systems.
+/// Shortens a name for a plan of many systems.
 fn short(name: &str) -> String {
     name.chars().take(60).collect()
 }
@@ -283,7 +292,7 @@ struct Draft<'c> {
 }
 
 impl Draft<'_> {
-    /// As TOML, each key with a comment.
+    /// The plan as TOML, each key with a comment.
     fn text(&self, schedule: Fitted, passwords: Passwords) -> String {
         let mut text = String::from(
             "# `etalon plan FILE` shows what this does and touches nothing, `etalon run FILE` does it.\n\
@@ -318,9 +327,16 @@ impl Draft<'_> {
 
     /// A server that étalon makes has no tables of the user's.
     fn note_of_empty_servers(&self) -> Option<String> {
-        let is_made = |(_, system): &&(String, SystemWord)| self.catalog.own_system(&system.place).is_some();
-        let made: Vec<&str> = self.systems.iter().filter(is_made).map(|(name, _)| name.as_str()).collect();
-        let script = self.asked.on_tables_of_the_user.first().filter(|_| !made.is_empty())?;
+        let made: Vec<&str> = self
+            .systems
+            .iter()
+            .filter(|(_, system)| self.catalog.own_system(&system.place).is_some())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if made.is_empty() {
+            return None;
+        }
+        let script = self.asked.on_tables_of_the_user.first()?;
         Some(format!(
             "{script} works on tables that are there, and {} has none: étalon makes it empty; name a server that has them by its \
              URL",

@@ -1,4 +1,4 @@
-//! Names for systems that have none: short ones that tell the sides apart.
+//! Names for systems that have none: short ones that distinguish the sides.
 
 use model::Catalog;
 use model::catalog::OwnSystem;
@@ -24,7 +24,7 @@ struct Parts {
     path: Vec<String>,
 }
 
-/// A name for each system: its label, else one of what tells it from the others. `found` looks for the release of a private
+/// A name for each system: its label, else one made of what distinguishes it from the others. `found` looks for the release of a private
 /// server, by the engine's word and the release that was asked for.
 pub fn assign(
     systems: &[SystemWord],
@@ -34,26 +34,29 @@ pub fn assign(
     let parts: Vec<Parts> = systems.iter().map(|system| parts(&system.place, catalog, &found)).collect();
     let free: Vec<usize> = (0..systems.len()).filter(|at| systems[*at].label.is_none()).collect();
     let labels: Vec<&str> = systems.iter().filter_map(|system| system.label.as_deref()).collect();
-    let named = |level: usize| free.iter().map(|at| parts[*at].at(level)).collect::<Vec<String>>();
-    let is_fit = |names: &[String]| {
-        let mut all: Vec<&str> = names.iter().map(String::as_str).chain(labels.iter().copied()).collect();
-        all.sort_unstable();
-        !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
-    };
     let whats: Vec<String> = free.iter().map(|at| parts[*at].what.clone()).collect();
-    // `postgres` beside `postgres-18` says too little.
-    let first = if is_fit(&whats) { 0 } else { 1 };
-    let names = (first..=Parts::LAST).map(named).find(|names| is_fit(names));
+    // `postgres` next to `postgres-18` says too little.
+    let first = if is_fit(&whats, &labels) { 0 } else { 1 };
+    let names = (first..=Parts::LAST)
+        .map(|level| free.iter().map(|at| parts[*at].at(level)).collect::<Vec<String>>())
+        .find(|names| is_fit(names, &labels));
     let names = names.unwrap_or_else(|| numbered(&whats, &labels));
     let mut names = names.into_iter();
     systems.iter().map(|system| system.label.clone().or_else(|| names.next()).unwrap_or_default()).collect()
 }
 
+fn is_fit(names: &[String], labels: &[&str]) -> bool {
+    let mut all: Vec<&str> = names.iter().map(String::as_str).chain(labels.iter().copied()).collect();
+    all.sort_unstable();
+    !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
+}
+
 fn numbered(whats: &[String], labels: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for what in whats {
-        let is_free = |name: &String| !names.contains(name) && !labels.contains(&name.as_str());
-        let free = (1..).map(|number| format!("{what}-{number}")).find(is_free);
+        let free = (1..)
+            .map(|number| format!("{what}-{number}"))
+            .find(|name| !names.contains(name) && !labels.contains(&name.as_str()));
         names.extend(free);
     }
     names
@@ -62,10 +65,9 @@ fn numbered(whats: &[String], labels: &[&str]) -> Vec<String> {
 impl Parts {
     const LAST: usize = 9;
 
-    /// From short and rough to long and exact.
+    /// The name on a level, from short and rough to long and exact.
     fn at(&self, level: usize) -> String {
         let what = self.what.as_str();
-        let join = |parts: &[&str]| parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-");
         if !self.path.is_empty() {
             let depth = level.min(self.path.len());
             let last: Vec<&str> = self.path[self.path.len() - depth..].iter().map(String::as_str).collect();
@@ -99,6 +101,10 @@ impl Parts {
             _ => join(&[what, host, &self.port, &self.database, &self.user, &self.options]),
         }
     }
+}
+
+fn join(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-")
 }
 
 fn parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> Option<String>) -> Parts {
@@ -153,24 +159,28 @@ fn of_url(url: &str, catalog: &Catalog) -> Parts {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
         _ => (authority, ""),
     };
-    let option = |names: &[&str]| {
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decoded(value)).unwrap_or_default()
-    };
-    let or_option = |part: &str, names: &[&str]| if part.is_empty() { option(names) } else { percent_decoded(part) };
-    let host = or_option(host, &["host", "socket"]);
+    let host = or_option(host, query, &["host", "socket"]);
     // Of a socket's path the last folder.
     let host = host.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     let shown: String = redact_url(&url).split_once('?').map_or("", |(_, query)| query).replace(MASK, "");
     Parts {
         what,
         host: fit(&host),
-        port: fit(&or_option(port, &["port"])),
-        database: fit(&or_option(database, &["dbname"])),
-        user: fit(&or_option(user.split(':').next().unwrap_or_default(), &["user"])),
+        port: fit(&or_option(port, query, &["port"])),
+        database: fit(&or_option(database, query, &["dbname"])),
+        user: fit(&or_option(user.split(':').next().unwrap_or_default(), query, &["user"])),
         options: fit(&shown),
         ..Parts::default()
     }
+}
+
+fn option(query: &str, names: &[&str]) -> String {
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decoded(value)).unwrap_or_default()
+}
+
+fn or_option(part: &str, query: &str, names: &[&str]) -> String {
+    if part.is_empty() { option(query, names) } else { percent_decoded(part) }
 }
 
 /// The parts of a file's path, the last without its ending.
@@ -187,10 +197,10 @@ fn path(text: &str) -> Vec<String> {
     parts.iter().map(|part| fit(part)).filter(|part| !part.is_empty()).collect()
 }
 
-/// Only what a file's name and a key of TOML may hold in plain sight.
+/// Keeps only what a file's name and a key of TOML may hold without quotes.
 fn fit(text: &str) -> String {
-    let is_fit = |c: char| c.is_alphanumeric() || ['.', '_'].contains(&c);
-    let text: String = text.chars().map(|c| if is_fit(c) { c } else { '-' }).take(60).collect();
+    let text: String =
+        text.chars().map(|c| if c.is_alphanumeric() || ['.', '_'].contains(&c) { c } else { '-' }).take(60).collect();
     text.trim_matches('-').to_owned()
 }
 
@@ -203,8 +213,11 @@ mod tests {
 
     /// Also of what is no system.
     fn assigned(places: &[&str]) -> Vec<String> {
-        let word = |place: &&str| SystemWord { label: None, place: (*place).to_owned() };
-        assign(&places.iter().map(word).collect::<Vec<_>>(), &Registry::built_in().catalog(), |_, _| None)
+        assign(
+            &places.iter().map(|place| SystemWord { label: None, place: (*place).to_owned() }).collect::<Vec<_>>(),
+            &Registry::built_in().catalog(),
+            |_, _| None,
+        )
     }
 
     fn names(arguments: &[&str]) -> Vec<String> {

@@ -94,20 +94,25 @@ pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, C
         None => {}
     }
     let is_url = place.starts_with(model::plan::ENV_PREFIX) || catalog.engine_of_url(place).is_some();
-    let is_place = || Path::new(place).is_dir() || host::target::is_device(Path::new(place));
     match place.split_once("://") {
         _ if is_url => found(place.to_owned()),
         Some((scheme, _)) => Err(unknown_scheme(scheme, catalog)),
-        None if !place.is_empty() && is_place() => found(format!("{DISK}:{place}")),
+        None if !place.is_empty() && (Path::new(place).is_dir() || host::target::is_device(Path::new(place))) => {
+            found(format!("{DISK}:{place}"))
+        }
         None => Ok(None),
     }
 }
 
 /// Splits `NAME=REST`, where that is no file.
 fn labelled(argument: &str) -> (Option<&str>, &str) {
-    let is_name = |name: &str| !name.trim().is_empty() && !name.contains([':', '/', '\\', '?', '@']);
     match argument.split_once('=') {
-        Some((name, rest)) if is_name(name) && !Path::new(argument).exists() => (Some(name), rest),
+        Some((name, rest))
+            if (!name.trim().is_empty() && !name.contains([':', '/', '\\', '?', '@']))
+                && !Path::new(argument).exists() =>
+        {
+            (Some(name), rest)
+        }
         _ => (None, argument),
     }
 }
@@ -149,7 +154,6 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
 /// The bytes of a plan or a script. Of what is too long to be one, or is no text by its first block, nothing more is read.
 pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     const BLOCK_BYTES: u64 = 4096;
-    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     let mut bytes = Vec::new();
     let mut file = File::open(path)?;
     (&mut file).take(BLOCK_BYTES).read_to_end(&mut bytes)?;
@@ -165,7 +169,11 @@ pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An argument for a message: without what may be a password, as of a URL that lacks its scheme.
+fn refused(why: &str) -> io::Result<Vec<u8>> {
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// An argument for a message: without what may be a password, as in a URL without its scheme.
 pub fn shown(argument: &str) -> String {
     let open = match (argument.find(':'), argument.rfind('@')) {
         (Some(colon), Some(at)) if colon < at && !argument.contains("://") => {
@@ -196,9 +204,10 @@ fn unknown(argument: &str, catalog: &Catalog) -> CliError {
     let (_, place) = labelled(argument);
     let (name, version) = place.split_once(':').unwrap_or((place, ""));
     let error = CliError::user(message);
-    let near = match model::catalog::is_release(version) {
-        true => nearest(name, own.iter().copied()).map(|near| format!("did you mean `{near}:{version}`?")),
-        false => did_you_mean(place, plans.chain(scripts).chain(own.iter().copied())),
+    let near = if model::catalog::is_release(version) {
+        nearest(name, own.iter().copied()).map(|near| format!("did you mean `{near}:{version}`?"))
+    } else {
+        did_you_mean(place, plans.chain(scripts).chain(own.iter().copied()))
     };
     if let Some(hint) = near {
         return error.hint(hint);

@@ -55,7 +55,6 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
 
 /// What plans may reach.
 fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
-    let wrong = |flag: &str, cause: String| CliError::user(format!("{flag}: {cause}"));
     let mut named = NamedPermits::default();
     for address in &args.allow {
         let is_folder = Path::new(address).is_dir();
@@ -63,7 +62,7 @@ fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
             .allow(address)
             .and_then(|()| if is_folder { Err(format!("`{address}` is a folder")) } else { Ok(()) })
             .map_err(|cause| {
-                wrong(permits::ALLOW, cause).hint("an address, as in `--allow db:5432`; a folder is `--allow-dir DIR`")
+                wrong(permits::ALLOW, &cause).hint("an address, as in `--allow db:5432`; a folder is `--allow-dir DIR`")
             })?;
     }
     for server in &args.allow_server {
@@ -72,21 +71,25 @@ fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
         let known = servers();
         if !known.contains(&name) {
             let cause = format!("étalon starts no servers of `{name}`");
-            return Err(wrong(permits::ALLOW_SERVER, cause).hint(format!("it starts those of {}", known.join(", "))));
+            return Err(wrong(permits::ALLOW_SERVER, &cause).hint(format!("it starts those of {}", known.join(", "))));
         }
         named
             .allow_server(name, folder.map(Path::new))
-            .map_err(|cause| wrong(permits::ALLOW_SERVER, cause).hint("name the folder of the server's programs"))?;
+            .map_err(|cause| wrong(permits::ALLOW_SERVER, &cause).hint("name the folder of the server's programs"))?;
     }
     for folder in &args.allow_dir {
         named
             .allow_folder(folder)
-            .map_err(|cause| wrong(permits::ALLOW_DIR, cause).hint("make the folder, or name another"))?;
+            .map_err(|cause| wrong(permits::ALLOW_DIR, &cause).hint("make the folder, or name another"))?;
     }
     if args.allow_any_login {
         named.allow_logins(Logins::Any);
     }
     Ok(named)
+}
+
+fn wrong(flag: &str, cause: &str) -> CliError {
+    CliError::user(format!("{flag}: {cause}"))
 }
 
 fn servers() -> Vec<&'static str> {
@@ -103,15 +106,18 @@ pub fn list(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError> {
     } else {
         printer.out(&text(&listed));
     }
-    let is_other = |one: &Listed| one.info.version != protocol::VERSION;
-    for one in listed.iter().filter(|one| is_other(one)) {
+    for one in listed.iter().filter(|one| is_of_other_version(one)) {
         let (name, version) = (&one.info.name, &one.info.version);
         printer.warning(&format!(
             "agent {name} is étalon {version}, this is étalon {}: no plan runs there",
             protocol::VERSION
         ));
     }
-    Ok(if listed.iter().any(is_other) { Exit::BadAnswer } else { Exit::Done })
+    Ok(if listed.iter().any(is_of_other_version) { Exit::BadAnswer } else { Exit::Done })
+}
+
+fn is_of_other_version(one: &Listed) -> bool {
+    one.info.version != protocol::VERSION
 }
 
 fn to_json(one: &Listed) -> serde_json::Value {

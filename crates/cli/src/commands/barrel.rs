@@ -12,13 +12,14 @@ pub fn render(evidence: &Evidence, runs: Runs) -> String {
     format!("{}\n{}", reports.join("\n"), barrel::footnote(evidence))
 }
 
-/// For a script named on the command line, with its `print` lines.
+/// Renders the result of a script named on the command line, with its `print` lines.
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = SmackScript::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
     for one in barrel::reports(evidence, Runs::Together) {
-        let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
-        let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
+        let shown = script
+            .shown(&called.values, &|_: &str, kind: Option<&str>, field: &str| result(&one, kind, field))
+            .map_err(|failure| CliError::from(&failure))?;
         // Several clients of one script share a case and a report.
         let mut reported = false;
         for line in shown {
@@ -40,7 +41,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
     Ok(text)
 }
 
-/// By the scripts' names of results.
+/// Looks up a result by the name that scripts use.
 fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
     let [max, min, avg] = report.connect_ms;
     let Some(kind) = kind else {

@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers;
 use crate::printer::Printer;
-use crate::progress::tell;
+use crate::progress::print_notice;
 use crate::source;
 
 pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -49,7 +49,7 @@ fn look_at(
     printer: Printer,
 ) -> Result<Facts, CliError> {
     let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
-    let notices = Notices::new(move |notice| tell(notice, printer));
+    let notices = Notices::new(move |notice| print_notice(notice, printer));
     let request = OpenRequest { notices, ..OpenRequest::new(system, Consent::OwnOnly) };
     let opened = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
     let facts = opened.facts().map_err(|failure| CliError::from(&failure));

@@ -25,9 +25,9 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
     refuse_what_cannot_grow(&store)?;
     refuse_nothing_to_be_sure_of(store.header(), args)?;
-    let begun = plan_of(store.header(), &registry, printer)?;
+    let stored = plan_of(store.header(), &registry, printer)?;
     let has = report::Evidence::read(&store)?.rounds();
-    let schedule = extended(&begun.plan.schedule, has, args)?;
+    let schedule = extended(&stored.plan.schedule, has, args)?;
     let further = match args.rounds {
         Some(rounds) => format!("{} more", count(rounds as usize, "round")),
         None => {
@@ -38,17 +38,17 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
             format!("up to {MOST_MORE} rounds more, as many as it takes to be sure{within}")
         }
     };
-    printer.note(&format!("{}: {} so far, {further}", begun.plan.name, count(has as usize, "round")));
-    if begun.plan.schedule.until_sure.is_none() && begun.plan.systems.len() > 1 {
+    printer.note(&format!("{}: {} so far, {further}", stored.plan.name, count(has as usize, "round")));
+    if stored.plan.schedule.until_sure.is_none() && stored.plan.systems.len() > 1 {
         printer.note(
             "it was planned with a fixed number of rounds; from now on it is judged after each, by an interval that \
              is wider and holds however often one looks. The judgement before it was for one look: to take whichever of the \
              two finds a difference errs in 6 to 7 of 100 experiments between equals instead of 5",
         );
     }
-    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
-    let plan = model::Plan { schedule, ..begun.plan };
-    let loaded = Loaded { plan, ..begun };
+    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
+    let plan = model::Plan { schedule, ..stored.plan };
+    let loaded = Loaded { plan, ..stored };
     let options = ExperimentOptions { extends: true, ..options(args.conduct.yes, &args.conduct.loading, printer) };
     let task_log = args.conduct.task_log.as_deref();
     let result = conduct(&registry, &loaded.plan, &mut store, options, task_log, printer);
@@ -68,8 +68,11 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
     }
     // The last attempt at each place; one that failed has ended.
     let last: BTreeMap<u32, RunState> = store.runs()?.iter().map(|run| (run.planned.position, run.state)).collect();
-    let has_ended = |state: &&RunState| matches!(state, RunState::Measured | RunState::Failed | RunState::Superseded);
-    let open = last.len() - last.values().filter(has_ended).count();
+    let open = last.len()
+        - last
+            .values()
+            .filter(|state| matches!(state, RunState::Measured | RunState::Failed | RunState::Superseded))
+            .count();
     if open > 0 {
         let what = format!("{} of it {} not been measured", count(open, "run"), if open == 1 { "has" } else { "have" });
         return Err(CliError::user(what).hint(format!("end it first: `{}`", resume_command(store.path()))));
@@ -88,28 +91,28 @@ fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Re
 
 /// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
-fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, CliError> {
+fn extended(started: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, CliError> {
     let rounds = has + args.rounds.unwrap_or(MOST_MORE);
     if u64::from(rounds) > MAX_ROUNDS {
         let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
         return Err(CliError::user(what));
     }
-    let until = begun.until_sure;
+    let until = started.until_sure;
     let max_time = until.and_then(|until| until.max_time);
-    let of_plan = Begun { rounds: begun.rounds, stop: until.map(|until| until.stop), max_time };
+    let of_plan = Begun { rounds: started.rounds, stop: until.map(|until| until.stop), max_time };
     let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
     let stop = match before.stop {
         _ if args.rounds.is_some() => Stop::Never,
-        // Whoever asks for an end when it is sure does not want the plan's all.
+        // An end when it is sure excludes running all of the plan's rounds.
         Some(Stop::Never) | None => Stop::Rows,
         Some(stop) => stop,
     };
     let until_sure = Some(UntilSure {
         first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
         stop,
-        // Whoever says how many rounds wants all of them.
-        max_time: before.max_time.filter(|_| args.rounds.is_none()),
+        // A given number of rounds is run whole.
+        max_time: if args.rounds.is_none() { before.max_time } else { None },
         begun: Some(before),
     });
-    Ok(Schedule { rounds, until_sure, ..begun.clone() })
+    Ok(Schedule { rounds, until_sure, ..started.clone() })
 }

@@ -13,8 +13,8 @@ use crate::printer::Printer;
 use crate::results::{Side, open};
 
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
-    let candidate = Side::of(&args.store);
-    let sides: Vec<Side> = args.baseline.iter().map(|text| Side::of(text)).chain([candidate.clone()]).collect();
+    let candidate = Side::parse(&args.store);
+    let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();
     let evidence = open(&sides)?.evidence;
     let set = set_of(&evidence, &options(&args.comparing)?)?;
     let max_regression = share("--max-regression", args.max_regression.as_deref(), REGRESSION)?;
@@ -45,9 +45,10 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
-            let hint = match evidence.header.build == formats::experiment::IMPORTED {
-                true => "run the rest where the table was exported, and export it again".to_owned(),
-                false => format!("run the rest with `{}`", resume_command(&candidate.store)),
+            let hint = if evidence.header.build == formats::experiment::IMPORTED {
+                "run the rest where the table was exported, and export it again".to_owned()
+            } else {
+                format!("run the rest with `{}`", resume_command(&candidate.store))
             };
             Err(CliError::user(text).hint(hint))
         }

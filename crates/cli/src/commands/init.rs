@@ -47,8 +47,11 @@ pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
 /// The systems of a plan for which none are named, there on every machine: two files of the first engine that makes its own.
 fn files_of_here(registry: &Registry) -> Vec<String> {
     let catalog = registry.catalog();
-    let makes_files = |engine: &&EngineSpec| engine.own_url.is_some() && engine.workload == ScriptKind::Sql.workload();
-    let scheme = catalog.engines.iter().find(makes_files).and_then(|engine| engine.schemes.first());
+    let scheme = catalog
+        .engines
+        .iter()
+        .find(|engine| engine.own_url.is_some() && engine.workload == ScriptKind::Sql.workload())
+        .and_then(|engine| engine.schemes.first());
     scheme.map(|scheme| ["a", "b"].map(|name| format!("{name}={scheme}:{name}.db")).to_vec()).unwrap_or_default()
 }
 

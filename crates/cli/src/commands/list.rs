@@ -41,7 +41,10 @@ fn of_kind<'n, 'c>(named: &'n [Named<'c>], kind: Kind) -> impl Iterator<Item = &
 }
 
 fn section(named: &[Named<'_>], kind: Kind, width: usize) -> String {
-    let indented = |entry: String| entry.lines().map(|line| format!("  {line}\n")).collect::<String>();
-    let entries = of_kind(named, kind).map(|one| indented(one.entry(width.saturating_sub(2))));
+    let entries = of_kind(named, kind).map(|one| indented(&one.entry(width.saturating_sub(2))));
     format!("{}\n{}", kind.heading(), entries.collect::<String>())
+}
+
+fn indented(entry: &str) -> String {
+    entry.lines().map(|line| format!("  {line}\n")).collect::<String>()
 }

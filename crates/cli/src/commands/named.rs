@@ -18,7 +18,7 @@ pub enum Kind {
     Plan,
     /// In pgbench's language.
     Script,
-    /// In super-smack's.
+    /// A script in super-smack's language.
     SmackScript,
     Workload,
     Engine,
@@ -27,7 +27,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 5] = [Kind::Plan, Kind::Script, Kind::SmackScript, Kind::Workload, Kind::Engine];
 
-    /// Before a colon it tells two things of one name apart.
+    /// The kind's word, which before a colon distinguishes two things of one name.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Plan => "plan",
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// Of the array in JSON.
+    /// The name of the kind's array in JSON.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Plan => "plans",
@@ -95,12 +95,12 @@ impl Named<'_> {
         }
     }
 
-    /// By its own name, or that of a server that it starts.
+    /// Compares a name with its own, and with that of a server that it starts.
     fn answers_to(&self, name: &str) -> bool {
         self.name() == name || matches!(self, Named::Engine(engine) if engine.private_servers.contains(&name))
     }
 
-    /// All there is to tell of it.
+    /// All that is known about it.
     pub fn text(&self, width: usize) -> String {
         match self {
             Named::Text(_, _, text) => (*text).to_owned(),
@@ -123,8 +123,9 @@ impl Named<'_> {
                     let servers = engine.private_servers.join(", ");
                     text += &line("", &format!("private servers: {servers}"), 0, width);
                 }
-                let note = |caution: &model::catalog::Caution| line("", &format!("note: {}", caution.text()), 0, width);
-                text.extend(engine.cautions.iter().map(note));
+                text.extend(
+                    engine.cautions.iter().map(|caution| line("", &format!("note: {}", caution.text()), 0, width)),
+                );
             }
         }
         text
@@ -135,8 +136,8 @@ impl Named<'_> {
         match self {
             Named::Text(..) => {}
             Named::Workload(workload) => {
-                let key = |key: &KeySpec| json!({ "name": key.name, "about": about_key(key) });
-                object["keys"] = workload.keys.iter().map(key).collect();
+                object["keys"] =
+                    workload.keys.iter().map(|key| json!({ "name": key.name, "about": about_key(key) })).collect();
             }
             Named::Engine(engine) => {
                 object["schemes"] = json!(engine.schemes);
@@ -148,37 +149,47 @@ impl Named<'_> {
     }
 }
 
-/// In the order of [`Kind::ALL`].
+/// Everything that has a name, in the order of [`Kind::ALL`].
 pub fn all(catalog: &Catalog) -> Vec<Named<'_>> {
     let plans = BUILT_IN.iter().map(|plan| Named::Text(Kind::Plan, plan.name, plan.text));
-    let script = |name: &&'static str| Some(Named::Text(Kind::Script, name, transactions::built_in_script(name)?));
     let smack = smack::BUILT_IN.iter().map(|script| Named::Text(Kind::SmackScript, script.name, script.text));
     let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
     plans
-        .chain(transactions::SCRIPTS.iter().filter_map(script))
+        .chain(
+            transactions::SCRIPTS
+                .iter()
+                .filter_map(|name| Some(Named::Text(Kind::Script, name, transactions::built_in_script(name)?))),
+        )
         .chain(smack)
         .chain(catalog.workloads.iter().map(Named::Workload))
         .chain(public.map(Named::Engine))
         .collect()
 }
 
-/// By `NAME` or `KIND:NAME`: most often one.
+/// What is called `NAME` or `KIND:NAME`: most often one.
 pub fn found<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
     let (kind, name) = match what.split_once(':') {
         Some((kind, name)) if Kind::ALL.iter().any(|known| known.as_str() == kind) => (Some(kind), name),
         _ => (None, what),
     };
-    let is_asked = |one: &&Named<'_>| one.answers_to(name) && kind.is_none_or(|kind| one.kind().as_str() == kind);
-    named.iter().filter(is_asked).collect()
+    named.iter().filter(|one| one.answers_to(name) && kind.is_none_or(|kind| one.kind().as_str() == kind)).collect()
 }
 
 /// All that [`found`] finds.
 pub fn names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
-    let servers = |one: &Named<'_>| match one {
-        Named::Engine(engine) => engine.private_servers,
-        _ => &[],
-    };
-    let mut names: Vec<&str> = named.iter().map(Named::name).chain(named.iter().flat_map(servers).copied()).collect();
+    let mut names: Vec<&str> = named
+        .iter()
+        .map(Named::name)
+        .chain(
+            named
+                .iter()
+                .flat_map(|one| match one {
+                    Named::Engine(engine) => engine.private_servers,
+                    _ => &[],
+                })
+                .copied(),
+        )
+        .collect();
     names.sort_unstable();
     names.dedup();
     names

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::share::EFFECT;
 use model::{Length, Plan, Schedule};
 use report::number::{Script, count, percent};
-use report::pilot::{Foretold, Rounds, foretell};
+use report::pilot::{Rounds, RoundsForecast, forecast_rounds};
 use report::text::wrapped;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use super::report::share;
 use crate::error::CliError;
 use crate::results::{Side, open};
 
-/// With fewer rounds the spread between them is anybody's guess.
+/// Fewer rounds do not show the spread between them.
 const FEWEST: u32 = 3;
 
 /// A column of the table.
@@ -23,21 +23,21 @@ type Column = fn(&Rounds) -> Option<u32>;
 /// Those of an experiment that ends when it is sure.
 const UNTIL_SURE: [Column; 3] = [|row| row.as_seen, |row| row.equal, |row| row.until_sure];
 
-/// That of a number of rounds.
+/// The column of a fixed number of rounds.
 const ONCE: [Column; 1] = [|row| row.once];
 
-pub struct Piloted {
+pub struct PilotForecast {
     rounds: u32,
     /// Its runs are as long as the plan's.
     is_alike: bool,
     detect: f64,
     margin: f64,
     schedule: Schedule,
-    foretold: Foretold,
+    forecast: RoundsForecast,
 }
 
-/// By the store of an earlier experiment.
-pub fn piloted(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<Piloted, CliError> {
+/// Forecasts the plan's rounds from the store of an earlier experiment.
+pub fn forecast_from_pilot(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<PilotForecast, CliError> {
     let detect = share("--detect", detect, EFFECT)?.unwrap_or(plan.comparison.margin);
     let evidence = open(&[Side { store: pilot.to_owned(), system: None }])?.evidence;
     let rounds = evidence.rounds();
@@ -45,18 +45,18 @@ pub fn piloted(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<Pilote
         let what = format!("the pilot {} has {}", pilot.display(), count(rounds as usize, "round"));
         return Err(CliError::user(what).hint(format!("run the plan with `--rounds {FEWEST}` first")));
     }
-    let foretold = foretell(&evidence, plan, detect).map_err(|error| CliError::user(error.to_string()))?;
-    if foretold.rows.is_empty() {
+    let forecast = forecast_rounds(&evidence, plan, detect).map_err(|error| CliError::user(error.to_string()))?;
+    if forecast.rows.is_empty() {
         let what = format!("the pilot {} has no row with the systems and benchmarks of the plan", pilot.display());
         return Err(CliError::user(what).hint(format!("run the plan itself with `--rounds {FEWEST}` first")));
     }
-    let of = |schedule: &Schedule| (schedule.warmup, schedule.length);
-    let is_alike = of(&evidence.header.plan.schedule) == of(&plan.schedule);
+    let pilots = &evidence.header.plan.schedule;
+    let is_alike = (pilots.warmup, pilots.length) == (plan.schedule.warmup, plan.schedule.length);
     let (margin, schedule) = (plan.comparison.margin, plan.schedule.clone());
-    Ok(Piloted { rounds, is_alike, detect, margin, schedule, foretold })
+    Ok(PilotForecast { rounds, is_alike, detect, margin, schedule, forecast })
 }
 
-impl Piloted {
+impl PilotForecast {
     pub fn text(&self, width: usize) -> String {
         let [detect, margin] = [self.detect, self.margin].map(|share| percent(share, Script::Plain));
         let pilot = count(self.rounds as usize, "round");
@@ -82,8 +82,8 @@ impl Piloted {
                 self.detect
             ));
         }
-        if !self.foretold.missing.is_empty() {
-            say(&format!("Not in the pilot, so nothing is known of them: {}.", self.foretold.missing.join("; ")));
+        if !self.forecast.missing.is_empty() {
+            say(&format!("Not in the pilot, so nothing is known of them: {}.", self.forecast.missing.join("; ")));
         }
         if !self.is_alike {
             say("The pilot's runs are not as long as the plan's: longer ones differ less.");
@@ -95,14 +95,13 @@ impl Piloted {
     fn table(&self, text: &mut String, width: usize) {
         let head = format!("   seen  noise  as seen  equal  {:>6}  fixed", percent(self.detect, Script::Plain));
         let room = width.saturating_sub(head.len() + 4);
-        let size = |text: &str| text.chars().count();
-        let sizes = self.foretold.rows.iter().map(|row| size(&row.name));
+        let sizes = self.forecast.rows.iter().map(|row| row.name.chars().count());
         let named = sizes.filter(|size| *size <= room).max().unwrap_or_default();
         let _ = writeln!(text, "  {:named$}  {head}", "");
-        for row in &self.foretold.rows {
+        for row in &self.forecast.rows {
             let figures = row.rounds.as_ref().map_or_else(|why| format!("n/a: {why}"), |rounds| self.figures(rounds));
             let line = format!("  {:named$}  {figures}", row.name);
-            let whole = match size(&line) > width {
+            let whole = match line.chars().count() > width {
                 false => format!("{line}\n"),
                 true if row.rounds.is_err() => format!("  {}", wrapped(&line, width.saturating_sub(2), 4)),
                 true => {
@@ -115,35 +114,41 @@ impl Piloted {
 
     fn propose(&self, say: &mut impl FnMut(&str)) {
         let rows = self.known().count();
-        let most = |of: Column| self.known().map(of).try_fold(0, |a, b| b.map(|b| a.max(b)));
-        if let Some(until_sure) = most(|row| row.until_sure).filter(|rounds| *rounds > 0) {
+        if let Some(until_sure) = self.most(|row| row.until_sure).filter(|rounds| *rounds > 0) {
             let together = if rows > 1 { "; all rows together may take longer" } else { "" };
             say(&format!(
                 "`--rounds {}` ends after about {until_sure}, earlier where differences are larger{together}.",
                 range(until_sure)
             ));
         }
-        if let Some(once) = most(|row| row.once).filter(|rounds| *rounds > 0) {
+        if let Some(once) = self.most(|row| row.once).filter(|rounds| *rounds > 0) {
             say(&format!("`--rounds {once}` finds it in four of five experiments, in each row."));
         }
         self.too_few().iter().for_each(|line| say(line));
-        let is_beyond = |of: &Column| self.known().any(|row| of(row).is_none());
-        if UNTIL_SURE.iter().chain(ONCE.iter().filter(|_| !self.is_within())).any(is_beyond) {
+        if UNTIL_SURE
+            .iter()
+            .chain(ONCE.iter().filter(|_| !self.is_within()))
+            .any(|of| self.known().any(|row| of(row).is_none()))
+        {
             say(&self.what_takes_fewer());
         }
     }
 
-    fn known(&self) -> impl Iterator<Item = &Rounds> {
-        self.foretold.rows.iter().filter_map(|row| row.rounds.as_ref().ok())
+    fn most(&self, of: Column) -> Option<u32> {
+        self.known().map(of).try_fold(0, |a, b| b.map(|b| a.max(b)))
     }
 
-    /// Where the plan itself has fewer rounds than are foretold.
+    fn known(&self) -> impl Iterator<Item = &Rounds> {
+        self.forecast.rows.iter().filter_map(|row| row.rounds.as_ref().ok())
+    }
+
+    /// A warning, where the plan itself has fewer rounds than are forecast.
     fn too_few(&self) -> Option<String> {
         let has = self.schedule.rounds;
         let is_range = self.schedule.until_sure.is_some();
         let columns = if is_range { &UNTIL_SURE[..] } else { &ONCE[..] };
-        let takes_more = |row: &&Rounds| columns.iter().any(|of| of(row).is_none_or(|rounds| rounds > has));
-        let short = self.known().filter(takes_more).count();
+        let short =
+            self.known().filter(|row| columns.iter().any(|of| of(row).is_none_or(|rounds| rounds > has))).count();
         if short == 0 || (!is_range && self.is_within()) {
             return None;
         }
@@ -155,13 +160,16 @@ impl Piloted {
             true => format!(" at most, and {of_rows} may take more"),
             false => format!(", and {of_rows} would take more to find {}", percent(self.detect, Script::Plain)),
         };
-        let ended =
-            |row: &Rounds| if is_range { UNTIL_SURE.iter().filter_map(|of| of(row)).max() } else { row.until_sure };
-        let typed = self.known().filter_map(ended).max().filter(|rounds| *rounds > has).map(|rounds| {
-            let is_known = self.known().all(|row| columns.iter().all(|of| of(row).is_some()));
-            let but = if is_known { String::new() } else { format!(" for all that are not `{}`", beyond()) };
-            format!(": `--rounds {}` leaves room{but}", range(rounds))
-        });
+        let typed = self
+            .known()
+            .filter_map(|row| if is_range { UNTIL_SURE.iter().filter_map(|of| of(row)).max() } else { row.until_sure })
+            .max()
+            .filter(|rounds| *rounds > has)
+            .map(|rounds| {
+                let is_known = self.known().all(|row| columns.iter().all(|of| of(row).is_some()));
+                let but = if is_known { String::new() } else { format!(" for all that are not `{}`", beyond()) };
+                format!(": `--rounds {}` leaves room{but}", range(rounds))
+            });
         Some(format!("The plan has {}{said}{}.", count(has as usize, "round"), typed.unwrap_or_default()))
     }
 
@@ -170,9 +178,10 @@ impl Piloted {
             Length::Duration(_) => "duration=TIME",
             Length::Transactions(_) => "transactions=COUNT",
         };
-        let larger = match self.known().all(|row| row.until_sure.is_some()) {
-            true => String::new(),
-            false => format!(", or for a larger difference (`--detect {}`)", self.detect * 2.0),
+        let larger = if self.known().all(|row| row.until_sure.is_some()) {
+            String::new()
+        } else {
+            format!(", or for a larger difference (`--detect {}`)", self.detect * 2.0)
         };
         format!(
             "Where `{}` stands fewer are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter \
@@ -183,12 +192,12 @@ impl Piloted {
     }
 
     fn figures(&self, rounds: &Rounds) -> String {
-        let told = |rounds: Option<u32>| rounds.map_or_else(beyond, |rounds| rounds.to_string());
+        let rounds_text = |rounds: Option<u32>| rounds.map_or_else(beyond, |rounds| rounds.to_string());
         let [noise, seen] = [rounds.log_sd.exp_m1(), rounds.seen - 1.0].map(|share| percent(share, Script::Plain));
         let seen = if rounds.seen > 1.0 { format!("+{seen}") } else { seen };
-        let [as_seen, equal, until_sure] = [rounds.as_seen, rounds.equal, rounds.until_sure].map(told);
+        let [as_seen, equal, until_sure] = [rounds.as_seen, rounds.equal, rounds.until_sure].map(rounds_text);
         // Within the margin no number finds it.
-        let once = if self.is_within() { "–".to_owned() } else { told(rounds.once) };
+        let once = if self.is_within() { "–".to_owned() } else { rounds_text(rounds.once) };
         format!("{seen:>7}  {noise:>5}  {as_seen:>7}  {equal:>5}  {until_sure:>6}  {once:>5}")
     }
 
@@ -197,7 +206,11 @@ impl Piloted {
     }
 
     pub fn as_json(&self) -> serde_json::Value {
-        let row = |row: &report::pilot::Expected| {
+        json!({
+            "detect": self.detect,
+            "pilot_rounds": self.rounds,
+            "runs_alike": self.is_alike,
+            "rows": self.forecast.rows.iter().map(|row| {
             let (known, why) = (row.rounds.as_ref().ok(), row.rounds.as_ref().err());
             json!({
                 "row": row.name,
@@ -209,23 +222,18 @@ impl Piloted {
                 "fixed": known.map(|rounds| rounds.once),
                 "unavailable": why,
             })
-        };
-        json!({
-            "detect": self.detect,
-            "pilot_rounds": self.rounds,
-            "runs_alike": self.is_alike,
-            "rows": self.foretold.rows.iter().map(row).collect::<Vec<_>>(),
-            "not_in_pilot": self.foretold.missing,
+        }).collect::<Vec<_>>(),
+            "not_in_pilot": self.forecast.missing,
         })
     }
 }
 
-/// More rounds than are foretold.
+/// More rounds than are forecast.
 fn beyond() -> String {
     format!("> {}", stats::MAX_ROUNDS)
 }
 
-/// With room for an experiment that takes longer than most.
+/// The rounds as a range, with room for an experiment that takes longer than most.
 fn range(rounds: u32) -> String {
     format!("{}..{}", stats::MIN_ROUNDS, (rounds * 3).max(60))
 }
@@ -237,12 +245,18 @@ mod tests {
 
     use super::*;
 
-    fn piloted(rounds: u32, until_sure: Option<UntilSure>, found: &[(&str, Option<Rounds>)]) -> Piloted {
-        let row = |(name, rounds): &(&str, Option<Rounds>)| {
-            let why = "fewer than 1000 transactions in the run";
-            Expected { name: (*name).to_owned(), rounds: rounds.ok_or_else(|| why.to_owned()) }
-        };
-        let rows = found.iter().map(row).collect();
+    fn forecast_from_pilot(
+        rounds: u32,
+        until_sure: Option<UntilSure>,
+        found: &[(&str, Option<Rounds>)],
+    ) -> PilotForecast {
+        let rows = found
+            .iter()
+            .map(|(name, rounds)| {
+                let why = "fewer than 1000 transactions in the run";
+                Expected { name: (*name).to_owned(), rounds: rounds.ok_or_else(|| why.to_owned()) }
+            })
+            .collect();
         let schedule = Schedule {
             rounds,
             until_sure,
@@ -253,8 +267,8 @@ mod tests {
             on_error: OnError::Stop,
             caches: Caches::Warmed,
         };
-        let foretold = Foretold { rows, missing: Vec::new() };
-        Piloted { rounds: 3, is_alike: true, detect: 0.05, margin: 0.03, schedule, foretold }
+        let forecast = RoundsForecast { rows, missing: Vec::new() };
+        PilotForecast { rounds: 3, is_alike: true, detect: 0.05, margin: 0.03, schedule, forecast }
     }
 
     const FEW: Rounds =
@@ -262,14 +276,15 @@ mod tests {
     const MANY: Rounds =
         Rounds { log_sd: 0.3, seen: 0.95, as_seen: None, equal: None, until_sure: None, once: Some(140) };
 
-    fn words(piloted: &Piloted) -> String {
-        piloted.text(80).split_whitespace().collect::<Vec<_>>().join(" ")
+    fn words(forecast_from_pilot: &PilotForecast) -> String {
+        forecast_from_pilot.text(80).split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn rows_of_long_names_stay_within_a_terminal() {
         let long = "order-entry, clients=64, isolation=repeatable-read, response p99 of new order, old → new";
-        let text = piloted(6, None, &[("points, p50", Some(FEW)), (long, Some(MANY)), (long, None)]).text(80);
+        let text =
+            forecast_from_pilot(6, None, &[("points, p50", Some(FEW)), (long, Some(MANY)), (long, None)]).text(80);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("  points, p50   +375 %    2 %        6     12       9      8\n"), "{text}");
         assert!(text.contains("\n                  -5 %   35 %    > 200  > 200   > 200    140\n"), "{text}");
@@ -280,18 +295,18 @@ mod tests {
     #[test]
     fn what_takes_more_than_the_plan_or_anybody_has_is_told_with_what_helps() {
         let until = |first| Some(UntilSure { first, stop: Stop::Rows, max_time: None, begun: None });
-        let enough = words(&piloted(12, until(6), &[("a", Some(FEW))]));
+        let enough = words(&forecast_from_pilot(12, until(6), &[("a", Some(FEW))]));
         assert!(!enough.contains("The plan has") && !enough.contains("Fewer than"), "{enough}");
-        let range = words(&piloted(10, until(6), &[("a", Some(FEW)), ("b", None)]));
+        let range = words(&forecast_from_pilot(10, until(6), &[("a", Some(FEW)), ("b", None)]));
         let says = "The plan has 10 rounds at most, and 1 of 1 row may take more, though none if B differs as seen: \
                     `--rounds 6..60` leaves room";
         assert!(range.contains(says), "{range}");
-        let number = words(&piloted(6, None, &[("a", Some(FEW))]));
+        let number = words(&forecast_from_pilot(6, None, &[("a", Some(FEW))]));
         assert!(
             number.contains("The plan has 6 rounds, and 1 of 1 row would take more to find 5 %: `--rounds 6..60`"),
             "{number}"
         );
-        let beyond = words(&piloted(30, until(6), &[("a", Some(FEW)), ("b", Some(MANY))]));
+        let beyond = words(&forecast_from_pilot(30, until(6), &[("a", Some(FEW)), ("b", Some(MANY))]));
         assert!(beyond.contains("The plan has 30 rounds at most, and 1 of 2 rows may take more."), "{beyond}");
         let helps = "Where `> 200` stands fewer are enough with less noise, by longer runs (`--set schedule.transactions=COUNT`) or a \
                      quieter machine, or with a wider margin (`--set margin=0.06`), or for a larger difference (`--detect 0.1`).";

@@ -14,8 +14,8 @@ use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
 
-use super::pilot::{Piloted, piloted};
-use super::plan_warnings::{Foreseen, foreseen, read_only_servers};
+use super::pilot::{PilotForecast, forecast_from_pilot};
+use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};
 use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
 use crate::error::CliError;
@@ -42,16 +42,17 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let plan = &loaded.plan;
     let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
     let work = work_of(plan, &registry)?;
-    let mut warnings = foreseen(plan, &registry, &work);
+    let mut warnings = plan_warnings(plan, &registry, &work);
     if !makes_nothing(plan) {
         warnings.extend(read_only_servers(plan, &registry));
     }
-    let piloted = args.pilot.as_deref().map(|pilot| piloted(pilot, args.detect.as_deref(), plan)).transpose()?;
+    let forecast =
+        args.pilot.as_deref().map(|pilot| forecast_from_pilot(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
-        printer.out(&as_json((plan, seed), &work, &warnings, piloted.as_ref(), &registry).to_string());
+        printer.out(&as_json((plan, seed), &work, &warnings, forecast.as_ref(), &registry).to_string());
     } else {
         printer.out_folded(&as_text((plan, seed), &work, &warnings, &registry, printer.width()));
-        piloted.iter().for_each(|found| printer.out(&found.text(printer.width())));
+        forecast.iter().for_each(|found| printer.out(&found.text(printer.width())));
     }
     Ok(Exit::Done)
 }
@@ -82,7 +83,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Of tables that étalon makes.
+    /// Adds the time and space of tables that étalon makes.
     fn add_tables(&mut self, case: &Case, data: &Dataset, reset: Reset, plan: &Plan) {
         let size_bytes = data.size_bytes;
         self.resets.entry(case.system.clone()).or_default().insert(reset);
@@ -91,9 +92,10 @@ impl Work {
         if is_first && reset.keeps_copy() {
             self.kept_bytes += size_bytes;
         }
-        let load = match is_first || reset == Reset::Rebuild {
-            true => Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S),
-            false => Duration::ZERO,
+        let load = if is_first || reset == Reset::Rebuild {
+            Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S)
+        } else {
+            Duration::ZERO
         };
         let copy = Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
         let runs = plan.schedule.rounds * usual_loads(case);
@@ -105,7 +107,7 @@ impl Work {
         };
     }
 
-    /// Of tables that each run makes itself: none come back, and of none is a copy kept.
+    /// Adds tables that each run makes itself: none come back, and no copy of them is kept.
     fn add_made_by_runs(&mut self, case: &Case, size_bytes: u64, plan: &Plan) {
         self.add_space(size_bytes, plan);
         let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
@@ -194,7 +196,7 @@ fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Re
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 
-/// With loading.
+/// The expected time with loading.
 ///
 /// # Errors
 /// A benchmark cannot be run as its keys say.
@@ -203,20 +205,23 @@ pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliE
 }
 
 /// What keeps it from its verdicts and is known before.
-pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
-    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| foreseen(plan, registry, &work))
+pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
+    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| plan_warnings(plan, registry, &work))
 }
 
-/// Without loading.
+/// The expected time without loading.
 pub fn expected_time(plan: &Plan) -> Duration {
-    let of_case = |case: &Case| {
-        let length = match plan.schedule.length_at(&case.point) {
-            Length::Duration(duration) => duration,
-            Length::Transactions(_) => Duration::ZERO,
-        };
-        (plan.schedule.warmup + length + PREPARATION) * usual_loads(case)
-    };
-    plan.cases().iter().map(of_case).sum::<Duration>() * plan.schedule.rounds
+    plan.cases()
+        .iter()
+        .map(|case| {
+            let length = match plan.schedule.length_at(&case.point) {
+                Length::Duration(duration) => duration,
+                Length::Transactions(_) => Duration::ZERO,
+            };
+            (plan.schedule.warmup + length + PREPARATION) * usual_loads(case)
+        })
+        .sum::<Duration>()
+        * plan.schedule.rounds
 }
 
 /// `about 2:05:00 at most`, with a caution where the plan counts transactions; `whole` is the time of all its rounds.
@@ -282,13 +287,12 @@ pub fn runs_text(plan: &Plan) -> String {
 
 /// Every benchmark uses tables that étalon did not make.
 pub fn makes_nothing(plan: &Plan) -> bool {
-    let none = |case: &Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
-    plan.cases().iter().all(none)
+    plan.cases().iter().all(|case| case.point.get("tables").and_then(model::Value::as_text) == Some("none"))
 }
 
 /// Privileges that étalon needs in the system.
 fn needed(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
-    registry.needs(system).filter(|_| !makes_nothing(plan))
+    if !makes_nothing(plan) { registry.needs(system) } else { None }
 }
 
 fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
@@ -304,7 +308,7 @@ fn cautions(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
     engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
 }
 
-/// Unless it is drawn when the plan runs.
+/// The order of the runs, unless it is drawn when the plan runs.
 fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
     (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.order())
 }
@@ -312,7 +316,7 @@ fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
 fn as_text(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,
-    warnings: &[Foreseen],
+    warnings: &[PlanWarning],
     registry: &Registry,
     width: usize,
 ) -> String {
@@ -409,14 +413,14 @@ fn tell_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) 
         Order::Sequential => writeln!(text, "\norder (sequential)"),
     };
     // A single system is never judged.
-    let looks = plan.schedule.until_sure.filter(|_| plan.systems.len() > 1);
-    let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
-    for round in 0..told {
+    let looks = if plan.systems.len() > 1 { plan.schedule.until_sure } else { None };
+    let first_rounds = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
+    for round in 0..first_rounds {
         let numbers: Vec<String> =
             order.iter().filter(|t| t.round == round).map(|t| (t.case + 1).to_string()).collect();
         let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
     }
-    if told < plan.schedule.rounds {
+    if first_rounds < plan.schedule.rounds {
         let last = plan.schedule.rounds;
         let _ = match looks {
             Some(_) => writeln!(text, "  … up to round {last}, each after a look at those before it"),
@@ -428,8 +432,8 @@ fn tell_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) 
 fn as_json(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,
-    warnings: &[Foreseen],
-    piloted: Option<&Piloted>,
+    warnings: &[PlanWarning],
+    forecast: Option<&PilotForecast>,
     registry: &Registry,
 ) -> serde_json::Value {
     let systems: Vec<_> = plan
@@ -446,18 +450,18 @@ fn as_json(
             })
         })
         .collect();
-    let mut told = json!(plan.redacted());
-    told["schedule"]["seed"] = json!(seed);
+    let mut redacted = json!(plan.redacted());
+    redacted["schedule"]["seed"] = json!(seed);
     json!({
         "schema_version": 1,
-        "plan": told,
+        "plan": redacted,
         "systems": systems,
         "cases": plan.cases(),
         "order": known_order(plan, seed),
         "expected_s": (expected_time(plan) + work.loading + work.checking).as_secs_f64(),
         "checking_s": work.checking.as_secs_f64(),
         "disk_bytes": work.disk_bytes,
-        "warnings": warnings.iter().map(Foreseen::as_json).collect::<Vec<_>>(),
-        "expected_rounds": piloted.map(Piloted::as_json),
+        "warnings": warnings.iter().map(PlanWarning::as_json).collect::<Vec<_>>(),
+        "expected_rounds": forecast.map(PilotForecast::as_json),
     })
 }

@@ -16,26 +16,26 @@ use crate::printer::Printer;
 
 /// How long `etalon plan` waits for each server that it asks.
 const LOOK_PATIENCE: Duration = Duration::from_secs(3);
-/// Of a run, for its p99: ten lie beyond it.
+/// Operations that a run needs for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
 
-/// Of a load whose rate nobody knows beforehand.
+/// The warning for a load whose rate is not known beforehand.
 const OPERATIONS_NEEDED: &str = "operations-needed";
 
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Foreseen {
+pub struct PlanWarning {
     pub kind: &'static str,
     /// A sentence without its full stop.
     pub text: String,
 }
 
-impl Foreseen {
-    fn new(kind: &'static str, text: String) -> Foreseen {
-        Foreseen { kind, text }
+impl PlanWarning {
+    fn new(kind: &'static str, text: String) -> PlanWarning {
+        PlanWarning { kind, text }
     }
 
-    /// Of what may turn out well.
+    /// A note is about something that may turn out well.
     fn is_note(&self) -> bool {
         self.kind == OPERATIONS_NEEDED
     }
@@ -46,11 +46,8 @@ impl Foreseen {
         format!("{label}: {}", self.text)
     }
 
-    pub fn tell(&self, printer: Printer) {
-        match self.is_note() {
-            true => printer.remark(&self.text),
-            false => printer.warning(&self.text),
-        }
+    pub fn print(&self, printer: Printer) {
+        if self.is_note() { printer.remark(&self.text) } else { printer.warning(&self.text) }
     }
 
     pub fn as_json(&self) -> serde_json::Value {
@@ -58,7 +55,7 @@ impl Foreseen {
     }
 }
 
-pub(super) fn foreseen(plan: &Plan, registry: &Registry, work: &Work) -> Vec<Foreseen> {
+pub(super) fn plan_warnings(plan: &Plan, registry: &Registry, work: &Work) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
     let mut found = unequal_durability(plan, registry);
     found.extend(too_few_operations(plan, &work.streams));
@@ -74,38 +71,37 @@ fn is_here(plan: &Plan, system: &SystemPlan) -> bool {
 }
 
 /// Servers that follow another, as far as they answer at once.
-pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
+pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
     let refused =
         registry.refuse_writes(&here, LOOK_PATIENCE).into_iter().map(|(name, Failure { cause, hint, .. })| {
             let hint = hint.map_or_else(String::new, |hint| format!(": {hint}"));
-            Foreseen::new("read-only", format!("`{name}`: {cause}{hint}"))
+            PlanWarning::new("read-only", format!("`{name}`: {cause}{hint}"))
         });
     refused.collect()
 }
 
-/// By the plan's settings alone, where they decide.
-fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
+/// Compares durability by the plan's settings alone, where they decide.
+fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     if plan.comparison.allow_unequal_durability {
         return Vec::new();
     }
-    let promised = |system: &SystemPlan| registry.promised(system);
-    let baseline = plan.system(&plan.comparison.baseline).and_then(|system| Some((system, promised(system)?)));
+    let baseline = plan.system(&plan.comparison.baseline).and_then(|system| Some((system, registry.promised(system)?)));
     let Some((baseline, tier)) = baseline else { return Vec::new() };
-    let others = plan.systems.iter().filter_map(|system| Some((system, promised(system)?)));
+    let others = plan.systems.iter().filter_map(|system| Some((system, registry.promised(system)?)));
     let unequal = others.filter(|(_, other)| *other != tier).map(|(system, other)| {
         let text = format!(
             "by the plan's settings a commit of `{}` is {tier}, of `{}` {other}: results, and no verdict between them. \
              Set both alike, or allow it with `--allow-unequal-durability`",
             baseline.name, system.name
         );
-        Foreseen::new("unequal-durability", text)
+        PlanWarning::new("unequal-durability", text)
     });
     unequal.collect()
 }
 
-/// Nobody knows the rate of a closed loop beforehand, so that is said which would do.
-fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
+/// The rate of a closed loop is not known beforehand, so the rate that suffices is printed.
+fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
     for case in streams {
         let Length::Duration(length) = plan.schedule.length_at(&case.point) else { continue };
@@ -113,9 +109,8 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
         let has_own = case.point.contains_key(Schedule::OWN_LENGTH);
         let key =
             if has_own { format!("benchmarks.{}.duration", case.benchmark) } else { "schedule.duration".to_owned() };
-        let number = |key: &str| case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0);
         let name = &case.benchmark;
-        let (kind, text) = match (number("tasks"), number("rate")) {
+        let (kind, text) = match (positive(case, "tasks"), positive(case, "rate")) {
             (Some(tasks), _) if tasks < OPERATIONS_OF_P99 => {
                 let set = format!("`--set 'benchmarks.{name}.tasks=1000'`");
                 ("operations", format!("{name}: {tasks} tasks a run have no p99, which needs 1 000: {set}"))
@@ -126,7 +121,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 let text = format!("{name}: {rate} a second in runs of {length} have no p99, which needs 1 000: {set}");
                 ("operations", text)
             }
-            (None, None) if number("queries").is_none() => {
+            (None, None) if positive(case, "queries").is_none() => {
                 let text = match Promise::from_point(&case.point) {
                     Some(_) => of_short_runs(seconds),
                     None => format!(
@@ -141,9 +136,13 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
             }
             _ => continue,
         };
-        found.insert(Foreseen::new(kind, text));
+        found.insert(PlanWarning::new(kind, text));
     }
     found.into_iter().collect()
+}
+
+fn positive(case: &Case, key: &str) -> Option<f64> {
+    case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0)
 }
 
 fn of_short_runs(seconds: f64) -> String {
@@ -163,40 +162,45 @@ fn shown(seconds: f64) -> String {
     if seconds < 1.0 { format!("{} ms", (seconds * 1e3).round()) } else { format!("{seconds} s") }
 }
 
-/// Of private servers and of backups.
-fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> Vec<Foreseen> {
-    let told = |system: &str, failure: &Failure| {
-        let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
-        Foreseen::new("missing-program", format!("`{system}`: {failure}{hint}"))
-    };
+/// The programs of private servers and of backups that are missing.
+fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
     for system in here {
         let Ok((engine, _)) = registry.resolve(system) else { continue };
         let server = system.server.as_ref().and_then(|server| engine.lacks_programs(server));
-        found.extend(server.map(|failure| told(&system.name, &failure)));
+        found.extend(server.map(|failure| missing_program(&system.name, &failure)));
         let methods = plan.cases().into_iter().filter(|case| case.system == system.name);
         let methods = methods.filter_map(|case| Some(case.point.get("method")?.as_text()?.to_owned()));
         for method in methods.collect::<BTreeSet<String>>() {
-            found.extend(engine.lacks_for_backup(system, &method).map(|failure| told(&system.name, &failure)));
+            found.extend(
+                engine.lacks_for_backup(system, &method).map(|failure| missing_program(&system.name, &failure)),
+            );
         }
     }
     found.into_iter().collect()
 }
 
-/// Where the data of some system would lie.
-fn space(here: &[&SystemPlan], registry: &Registry, disk_bytes: u64) -> Option<Foreseen> {
+fn missing_program(system: &str, failure: &Failure) -> PlanWarning {
+    let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
+    PlanWarning::new("missing-program", format!("`{system}`: {failure}{hint}"))
+}
+
+/// The space that is missing where the data of some system would lie.
+fn space(here: &[&SystemPlan], registry: &Registry, disk_bytes: u64) -> Option<PlanWarning> {
     let folders: BTreeSet<PathBuf> = here.iter().filter_map(|system| registry.data_directory(system)).collect();
-    let free = |folder: &PathBuf| {
-        let existing = folder.ancestors().find(|above| above.exists())?;
-        let free = host::disk::free_bytes(existing).ok().filter(|free| *free < disk_bytes)?;
-        Some((existing.to_owned(), free))
-    };
-    let (folder, free) = folders.iter().filter_map(free).min_by_key(|(_, free)| *free)?;
+    let (folder, free) = folders
+        .iter()
+        .filter_map(|folder| {
+            let existing = folder.ancestors().find(|above| above.exists())?;
+            let free = host::disk::free_bytes(existing).ok().filter(|free| *free < disk_bytes)?;
+            Some((existing.to_owned(), free))
+        })
+        .min_by_key(|(_, free)| *free)?;
     let text = format!(
         "the data take about {} MB, and {} has {} MB free",
         disk_bytes / 1_000_000,
         folder.display(),
         free / 1_000_000
     );
-    Some(Foreseen::new("space", text))
+    Some(PlanWarning::new("space", text))
 }

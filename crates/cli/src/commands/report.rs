@@ -20,7 +20,7 @@ use crate::source::Called;
 use crate::sqlio;
 
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
-    let sides: Vec<Side> = args.stores.iter().map(|text| Side::of(text)).collect();
+    let sides: Vec<Side> = args.stores.iter().map(|text| Side::parse(text)).collect();
     let results = open(&sides)?;
     let options = options(&args.comparing)?;
     let html = html(&results, &results.evidence, &options)?;
@@ -38,7 +38,7 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
             output::write(path, html.as_bytes(), consent)?;
             path.clone()
         }
-        None => output::write_unnamed(&beside(&sides), html.as_bytes(), consent)?,
+        None => output::write_unnamed(&default_report_path(&sides), html.as_bytes(), consent)?,
     };
     if printer.json {
         printer.out(&serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string());
@@ -49,13 +49,16 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// `new.html`, or of several stores `new-against-old.html`.
-fn beside(sides: &[Side]) -> PathBuf {
-    let name = |side: &Side| side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+fn default_report_path(sides: &[Side]) -> PathBuf {
     match sides {
         [] => PathBuf::from("report.html"),
         [only] => only.store.with_extension("html"),
-        [first, .., last] => last.store.with_file_name(format!("{}-against-{}.html", name(last), name(first))),
+        [first, .., last] => last.store.with_file_name(format!("{}-against-{}.html", stem(last), stem(first))),
     }
+}
+
+fn stem(side: &Side) -> String {
+    side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Prints a finished experiment's comparison, and writes its report next to the store.
@@ -79,7 +82,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     Ok(())
 }
 
-/// As a published tool prints it; `None` for the comparison.
+/// The results as a published tool prints them; `None` for the comparison.
 pub fn published(
     evidence: &Evidence,
     store: &dyn SeriesSource,
@@ -101,7 +104,7 @@ pub fn published(
     Ok(Some(text))
 }
 
-/// Of a published table in one piece.
+/// Width of a published table in one piece.
 const WHOLE_WIDTH: usize = 160;
 
 /// The tables of a workload, with verdicts if there are two systems.
@@ -117,13 +120,13 @@ fn family(evidence: &Evidence, family: &Family, printer: Printer) -> Result<Stri
     })
 }
 
-/// `None` if the experiment lacks these metrics.
+/// `None` if the experiment has none of these metrics.
 fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
     let named = metrics.iter().map(|&metric| metric.to_owned()).collect();
     set_of(evidence, &Options { metrics: MetricFilter::Named(named), ..Options::default() }).ok()
 }
 
-/// As text, or JSON if asked for.
+/// Prints a comparison as text, or as JSON if that was asked for.
 pub fn print_set(
     evidence: &Evidence,
     options: &Options,
@@ -146,17 +149,22 @@ pub fn print_set(
 
 /// Imported repetitions are not paired: they share only their number.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
-    let in_rounds = |name: &str| {
-        let facts = evidence.facts_of(name);
-        facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::ROUNDS)
-    };
-    let imported =
-        |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED && !in_rounds(&system.name);
     let mut options = options.clone();
-    if evidence.header.plan.systems.iter().all(imported) {
+    if evidence
+        .header
+        .plan
+        .systems
+        .iter()
+        .all(|system| system.engine == formats::experiment::IMPORTED && !ran_in_rounds(evidence, &system.name))
+    {
         options.pairing = Pairing::Unpaired;
     }
     report::compare(evidence, &options).map_err(CliError::from)
+}
+
+fn ran_in_rounds(evidence: &Evidence, name: &str) -> bool {
+    let facts = evidence.facts_of(name);
+    facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::ROUNDS)
 }
 
 /// The report as a page, sealed.
@@ -167,15 +175,14 @@ fn html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Res
     Ok(output::sealed(html, Comment::Markup))
 }
 
-/// From the command line.
+/// Reads a comparison's options from the command line.
 pub fn options(args: &Comparing) -> Result<Options, CliError> {
-    let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     let mut options = Options {
         margin: share("--margin", args.margin.as_deref(), model::share::MARGIN)?,
         level: share("--level", args.level.as_deref(), model::share::LEVEL)?,
-        rows: some(&args.rows),
-        cols: some(&args.cols),
-        by: some(&args.by),
+        rows: unless_empty(&args.rows),
+        cols: unless_empty(&args.cols),
+        by: unless_empty(&args.by),
         allow_unequal_durability: args.allowing.allow_unequal_durability,
         allow_sequential_order: args.allowing.allow_sequential_order,
         allow_different_rows: args.allowing.allow_different_rows,
@@ -196,8 +203,13 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// Of an option, as in `--margin 3%`.
+fn unless_empty(list: &[String]) -> Option<Vec<String>> {
+    (!list.is_empty()).then(|| list.to_vec())
+}
+
+/// Parses the share of an option, as in `--margin 3%`.
 pub fn share(option: &str, text: Option<&str>, range: ShareRange) -> Result<Option<f64>, CliError> {
-    let refused = |error: ShareError| CliError::user(format!("`{option}`: {error}")).hint(error.hint());
-    text.map(|text| range.parse(text)).transpose().map_err(refused)
+    text.map(|text| range.parse(text))
+        .transpose()
+        .map_err(|error| CliError::user(format!("`{option}`: {error}")).hint(error.hint()))
 }

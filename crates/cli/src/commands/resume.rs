@@ -27,7 +27,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         of_this_build(store.header())?;
     }
     let loaded = plan_of(store.header(), &registry, printer)?;
-    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
+    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
@@ -48,7 +48,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// What opening a store of another étalon for writing would bring to this one's version, which then has it refused. What
-/// cannot be read is told of by the opening that follows.
+/// cannot be read is reported when it is opened.
 pub(super) fn refuse_untouched(path: &Path, adds: impl Fn(&Store) -> store::Result<bool>) -> Result<(), CliError> {
     match Store::open_read_only(path) {
         Ok(store) if adds(&store)? => of_this_build(store.header()),
@@ -72,10 +72,11 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
 /// Runs never measured.
 fn unmeasured(store: &Store) -> Result<usize, CliError> {
     let runs = store.runs()?;
-    let positions = |of: &dyn Fn(&StoredRun) -> bool| {
-        runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
-    };
-    Ok(positions(&|_| true) - positions(&|run| run.state == RunState::Measured))
+    Ok(positions(&runs, &|_| true) - positions(&runs, &|run| run.state == RunState::Measured))
+}
+
+fn positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize {
+    runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
 }
 
 /// The stored plan. A masked password comes from the environment or password files.
@@ -97,18 +98,10 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
 /// The plan read again from its file, with its passwords; refused if it has changed. If the file is gone, the stored
 /// plan.
 fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
-    let stored = || Loaded {
-        plan: header.plan.clone(),
-        text: header.plan_text.clone(),
-        name: header.plan.name.clone(),
-        path: header.plan_path.clone(),
-        called: None,
-        notes: Vec::new(),
-    };
-    let Some(source) = source_of(header) else { return Ok(stored()) };
+    let Some(source) = source_of(header) else { return Ok(stored_plan(header)) };
     if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
         printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
-        return Ok(stored());
+        return Ok(stored_plan(header));
     }
     let loaded = source::load(&source, registry, header.plan.schedule.seed);
     match (loaded, &header.plan_path) {
@@ -116,13 +109,24 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
             Ok(Loaded { plan: extended_like(&loaded.plan, &header.plan), ..loaded })
         }
         // The command line is as it was: the host is another, or étalon asks otherwise now.
-        (_, None) => Ok(stored()),
+        (_, None) => Ok(stored_plan(header)),
         (Err(error), _) => Err(error),
         (Ok(loaded), Some(named)) => {
             let part = changed_part(&extended_like(&loaded.plan, &header.plan), &header.plan);
             Err(CliError::user(format!("the plan `{named}` has changed since the experiment began, in {part}"))
                 .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
         }
+    }
+}
+
+fn stored_plan(header: &Header) -> Loaded {
+    Loaded {
+        plan: header.plan.clone(),
+        text: header.plan_text.clone(),
+        name: header.plan.name.clone(),
+        path: header.plan_path.clone(),
+        called: None,
+        notes: Vec::new(),
     }
 }
 
@@ -143,23 +147,23 @@ fn changed_part(now: &Plan, was: &Plan) -> String {
     }
 }
 
-/// With the rounds that `etalon extend` added to the plan as it was begun.
-fn extended_like(begun: &Plan, stored: &Plan) -> Plan {
+/// Adds the rounds that `etalon extend` added to the plan as it was started.
+fn extended_like(started: &Plan, stored: &Plan) -> Plan {
     let was = stored.schedule.until_sure.and_then(|until| until.begun);
-    let own = begun.schedule.until_sure;
+    let own = started.schedule.until_sure;
     let is_as_begun = was.is_some_and(|was| {
         // Of a number of rounds the stored plan has no range but the extension's.
         let is_range_alike = own.is_none_or(|own| {
             stored.schedule.until_sure.is_some_and(|until| (until.first, was.max_time) == (own.first, own.max_time))
         });
-        (was.rounds, was.stop) == (begun.schedule.rounds, own.map(|own| own.stop)) && is_range_alike
+        (was.rounds, was.stop) == (started.schedule.rounds, own.map(|own| own.stop)) && is_range_alike
     });
-    let from = if is_as_begun { &stored.schedule } else { &begun.schedule };
-    let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..begun.schedule.clone() };
-    Plan { schedule, ..begun.clone() }
+    let from = if is_as_begun { &stored.schedule } else { &started.schedule };
+    let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..started.schedule.clone() };
+    Plan { schedule, ..started.clone() }
 }
 
-/// From the stored command line.
+/// The plan's source by the stored command line.
 fn source_of(header: &Header) -> Option<PlanSource> {
     let Command::Run(args) = Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command else { return None };
     let mut source = args.source;

@@ -40,7 +40,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
+    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let is_new = !args.output.exists();
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
@@ -54,7 +54,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     ended
 }
 
-/// In the folder of the results.
+/// Runs into a store in the folder of the results.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
@@ -68,7 +68,7 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     finish(result, store, loaded, &path, args.conduct.format, printer)
 }
 
-/// From the command line.
+/// Reads the experiment's options from the command line.
 pub fn options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
@@ -107,7 +107,7 @@ pub fn conduct(
     ended
 }
 
-/// Source of the NATS URL if the stored one lacks its password; NATS's own tools read it, too.
+/// Source of the NATS URL if the stored one has no password; NATS's own tools read it, too.
 const NATS_VARIABLE: &str = "NATS_URL";
 
 /// Adds the plan's agents.
@@ -118,10 +118,11 @@ fn with_fleet(
     options: ExperimentOptions,
 ) -> Result<ExperimentOptions, Failure> {
     let Some(named) = &plan.fleet else { return Ok(options) };
-    // Secrets are not stored: whoever resumes gives the URL anew.
-    let variable = match named.nats.contains(model::plan::MASK) {
-        true => Some(NATS_VARIABLE),
-        false => named.nats.strip_prefix(model::plan::ENV_PREFIX),
+    // Secrets are not stored: a resume needs the URL again.
+    let variable = if named.nats.contains(model::plan::MASK) {
+        Some(NATS_VARIABLE)
+    } else {
+        named.nats.strip_prefix(model::plan::ENV_PREFIX)
     };
     let url = match variable {
         None => named.nats.clone(),
@@ -131,8 +132,8 @@ fn with_fleet(
             Failure::new(FailureKind::Plan, tried, error).hint(hint)
         })?,
     };
-    let path = |text: &String| PathBuf::from(text);
-    let server = Server { url, creds: named.creds.as_ref().map(path), ca: named.ca.as_ref().map(path) };
+    let server =
+        Server { url, creds: named.creds.as_ref().map(PathBuf::from), ca: named.ca.as_ref().map(PathBuf::from) };
     // Stable over resumes, and unique.
     let hash: String = header.plan_hash.chars().take(12).collect();
     let fleet_options = FleetOptions {
@@ -195,7 +196,7 @@ pub fn finish(
 /// An error that ends the experiment. The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
     // Of a plan that étalon made itself the user has seen no line.
-    let place = error.place(loaded).filter(|_| loaded.name != source::COMMAND_LINE);
+    let place = if loaded.name != source::COMMAND_LINE { error.place(loaded) } else { None };
     let error = place.into_iter().fold(CliError::from(error), CliError::at);
     let further = go_on(&store).unwrap_or_else(|error| error.to_string());
     match store.close_unless_untouched() {
@@ -208,7 +209,8 @@ fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Pri
     }
 }
 
-/// With all that was planned measured, it was an extension that did not begin.
+/// The command that continues an experiment: if all that was planned is measured, it was an extension that did not
+/// start.
 fn go_on(store: &Store) -> Result<String, StoreError> {
     let verb = if store.pending()?.is_empty() { "extend" } else { "resume" };
     Ok(format!("what has been measured is kept; go on with `{}`", verb_command(verb, store.path())))
@@ -230,7 +232,12 @@ trait Place {
 
 impl Place for ExperimentError {
     fn place(&self, loaded: &Loaded) -> Option<String> {
-        let mentions = |line: &str| match self {
+        let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| self.is_mentioned(line))?;
+        Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
+    }
+
+    fn is_mentioned(&self, line: &str) -> bool {
+        match self {
             ExperimentError::System { system, .. } => {
                 let line = line.replace(['"', '\''], "");
                 line.trim_start().starts_with(&format!("[systems.{system}"))
@@ -238,9 +245,7 @@ impl Place for ExperimentError {
             ExperimentError::Benchmark { benchmark, .. } => line.contains(&format!("\"{benchmark}\"")),
             ExperimentError::Fleet(_) => line.trim_start().starts_with("[fleet]"),
             ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => false,
-        };
-        let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| mentions(line))?;
-        Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
+        }
     }
 }
 
@@ -249,7 +254,7 @@ pub const VERSION: &str = fleet::protocol::VERSION;
 /// [`Header::build`] of what this étalon measures.
 pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-/// Of a plan without a file.
+/// The header of a plan without a file.
 pub fn header(build: &str, plan: &Plan) -> Header {
     Header {
         etalon_version: VERSION.to_owned(),
@@ -263,7 +268,7 @@ pub fn header(build: &str, plan: &Plan) -> Header {
     }
 }
 
-/// With passwords masked, quoted for a shell.
+/// The command line with passwords masked, quoted for a shell.
 fn command_line() -> String {
     let args = std::env::args_os().skip(1).map(|arg| model::plan::redact_url(&arg.to_string_lossy()));
     let quoted = shlex::try_join(
@@ -318,7 +323,7 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     for name in on_tables_of_others(plan) {
         printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
-    super::plan::warnings(plan, registry).iter().for_each(|warning| warning.tell(printer));
+    super::plan::warnings(plan, registry).iter().for_each(|warning| warning.print(printer));
     if cfg!(debug_assertions) {
         printer.remark("this is a debug build of étalon: its figures are not comparable with any other");
     }
@@ -360,6 +365,9 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
 
 /// Benchmarks on tables that étalon did not make.
 fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
-    let none = |case: &model::Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
-    plan.cases().into_iter().filter(none).map(|case| case.benchmark).collect()
+    plan.cases()
+        .into_iter()
+        .filter(|case| case.point.get("tables").and_then(model::Value::as_text) == Some("none"))
+        .map(|case| case.benchmark)
+        .collect()
 }

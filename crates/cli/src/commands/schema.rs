@@ -8,11 +8,12 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(args: &SchemaArgs, printer: Printer) -> Result<Exit, CliError> {
-    let catalog = || Registry::built_in().catalog();
+    let registry = Registry::built_in();
+    let catalog = registry.catalog();
     printer.out(&match args.which {
-        WhichSchema::Plan => format!("{:#}", model::plan::json_schema(&catalog())),
+        WhichSchema::Plan => format!("{:#}", model::plan::json_schema(&catalog)),
         WhichSchema::Comparison => format!("{:#}", report::json::schema()),
-        WhichSchema::Reference => model::plan::reference(&catalog()).trim_end().to_owned(),
+        WhichSchema::Reference => model::plan::reference(&catalog).trim_end().to_owned(),
     });
     Ok(Exit::Done)
 }

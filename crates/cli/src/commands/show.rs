@@ -62,17 +62,19 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
 fn show(one: &Named<'_>, printer: Printer) {
     let text = one.text(printer.width());
     let kind = one.kind().as_str();
-    let as_json = || json!({ "schema_version": 1, "kind": kind, "name": one.name(), "text": text });
-    printer.out(&if printer.json { as_json().to_string() } else { text });
+    printer.out(&if printer.json {
+        json!({ "schema_version": 1, "kind": kind, "name": one.name(), "text": text }).to_string()
+    } else {
+        text
+    });
 }
 
-/// Only states that occur.
+/// Counts the states that occur.
 fn states(store: &Store) -> Result<Vec<(RunState, usize)>, CliError> {
     use RunState::{Aborted, Failed, Measured, Planned, Running, Superseded};
     let runs = store.runs()?;
-    let count = |state| runs.iter().filter(|run| run.state == state).count();
     Ok([Measured, Planned, Running, Failed, Aborted, Superseded]
-        .map(|state| (state, count(state)))
+        .map(|state| (state, runs.iter().filter(|run| run.state == state).count()))
         .into_iter()
         .filter(|(_, n)| *n > 0)
         .collect())

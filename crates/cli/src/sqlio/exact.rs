@@ -34,8 +34,7 @@ pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Ca
     let last = evidence.last_attempts();
     for line in &called.runs {
         let mut cases: Vec<(u32, &Case)> = (0..).zip(&evidence.cases).filter(|(_, case)| is_of(case, line)).collect();
-        let place = |case: &Case| evidence.header.plan.systems.iter().position(|one| one.name == case.system);
-        cases.sort_by_key(|(_, case)| place(case));
+        cases.sort_by_key(|(_, case)| evidence.header.plan.systems.iter().position(|one| one.name == case.system));
         for (number, case) in cases {
             let mut runs: Vec<&&StoredRun> =
                 last.iter().filter(|run| run.planned.case == number && run.state == RunState::Measured).collect();
@@ -60,7 +59,9 @@ fn is_of(case: &Case, line: &CalledRun) -> bool {
 fn of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for case in &evidence.cases {
-        if let Some(line) = of_case(evidence, case).filter(|_| !runs.iter().any(|line| is_of(case, line))) {
+        if !runs.iter().any(|line| is_of(case, line))
+            && let Some(line) = of_case(evidence, case)
+        {
             runs.push(line);
         }
     }
@@ -68,27 +69,25 @@ fn of_cases(evidence: &Evidence) -> Called {
 }
 
 fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
-    let text = |key: &str| case.point.get(key).and_then(Value::as_text);
-    let number = |key: &str| case.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok());
-    let buffering = match text("cache")? {
+    let buffering = match text_at(case, "cache")? {
         "none" => Buffering::None,
         "fs" => Buffering::Software,
         "all" => Buffering::All,
         _ => Buffering::Hardware,
     };
-    let depth = number("depth")?;
-    let pattern = match text("pattern")? {
+    let depth = number_at(case, "depth")?;
+    let pattern = match text_at(case, "pattern")? {
         "random" => Pattern::Random,
-        "stride" => Pattern::Stride(number("stride.blocks").unwrap_or(64)),
+        "stride" => Pattern::Stride(number_at(case, "stride.blocks").unwrap_or(64)),
         _ => Pattern::Sequential,
     };
     let model::Length::Duration(length) = evidence.header.plan.schedule.length_at(&case.point) else { return None };
     let command = Command {
-        op: if text("op")? == "write" { Op::Write } else { Op::Read },
-        threads: number("threads")?,
+        op: if text_at(case, "op")? == "write" { Op::Write } else { Op::Read },
+        threads: number_at(case, "threads")?,
         seconds: u32::try_from(length.as_secs()).ok()?,
         pattern,
-        block_kb: number("block_kb")?,
+        block_kb: number_at(case, "block_kb")?,
         outstanding: Some(depth),
         buffering: Some(buffering),
         latency: Some(LatencyTimer { timer: Timing::System, initiation: Initiation::Untimed }),
@@ -96,23 +95,31 @@ fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     };
     let all_mb = size_of_all(case);
     let (threads, mask) = (command.threads, 0);
-    let pools = match text("targets").map(|all| target_parts(all).collect::<Vec<_>>()) {
+    let pools = match text_at(case, "targets").map(|all| target_parts(all).collect::<Vec<_>>()) {
         None => vec![Pool { files: command.files.clone(), threads, mask, size_mb: all_mb }],
         Some(parts) if parts.iter().all(|part| part.threads.is_none()) => {
             let files = parts.iter().map(|part| part.name.to_owned()).collect();
             vec![Pool { files, threads, mask, size_mb: all_mb }]
         }
-        Some(parts) => {
-            let pool = |part: TargetPart<'_>| Pool {
+        Some(parts) => parts
+            .into_iter()
+            .map(|part| Pool {
                 files: vec![part.name.to_owned()],
                 threads: part.threads.unwrap_or(threads),
                 mask,
                 size_mb: part.size_mb.or(all_mb),
-            };
-            parts.into_iter().map(pool).collect()
-        }
+            })
+            .collect(),
     };
     Some(CalledRun { benchmark: case.benchmark.clone(), depth, command, pools })
+}
+
+fn number_at(case: &Case, key: &str) -> Option<u32> {
+    case.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok())
+}
+
+fn text_at<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
+    case.point.get(key).and_then(Value::as_text)
 }
 
 fn output(
@@ -122,15 +129,7 @@ fn output(
     case: &Case,
     run: &StoredRun,
 ) -> Result<Report, CliError> {
-    let value = |id: &str| {
-        let mut of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
-        let found = of_run.find(|stored| stored.measurement.metric.id == id)?;
-        match found.measurement.reading {
-            Reading::Value(value) if value.is_finite() => Some(value),
-            _ => None,
-        }
-    };
-    let ios = value("iops").map_or(0.0, |rate| rate * run.elapsed_s);
+    let ios = value_of(evidence, run, "iops").map_or(0.0, |rate| rate * run.elapsed_s);
     let mut report = head(line, case, run);
     let latency = match line.command.latency {
         None => None,
@@ -149,13 +148,23 @@ fn output(
         latency,
     });
     if line.command.latency.is_some_and(|timer| timer.initiation == Initiation::Timed) {
-        let whole = |id: &str| value(id).map(|us| us as u64);
-        let figures = (whole("submission_min"), whole("submission_mean"), whole("submission_max"));
+        let [least, mean, most] = ["submission_min", "submission_mean", "submission_max"]
+            .map(|id| value_of(evidence, run, id).map(|us| us as u64));
+        let figures = (least, mean, most);
         if let (min, Some(avg), Some(max)) = figures {
             report.initiation = Some(InitiationUs { min: min.unwrap_or(0), avg, max });
         }
     }
     Ok(report)
+}
+
+fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
+    let mut of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
+    let found = of_run.find(|stored| stored.measurement.metric.id == id)?;
+    match found.measurement.reading {
+        Reading::Value(value) if value.is_finite() => Some(value),
+        _ => None,
+    }
 }
 
 fn head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {

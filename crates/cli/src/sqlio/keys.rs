@@ -17,7 +17,7 @@ pub struct Keys {
     pub notes: Vec<String>,
 }
 
-/// As in published tables: `random_R_8KB`.
+/// Names a command as published tables do: `random_R_8KB`.
 pub fn name(command: &Command) -> String {
     let pattern = match command.pattern {
         Pattern::Stride(blocks) => format!("stride{blocks}"),
@@ -26,7 +26,7 @@ pub fn name(command: &Command) -> String {
     format!("{pattern}_{}_{}KB", command.op.letter(), command.block_kb)
 }
 
-pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
+pub fn keys_of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let mut notes = Vec::new();
     let mut text = format!("op = \"{}\"\n", command.op.as_str());
     // Writing to a string does not fail.
@@ -41,7 +41,7 @@ pub fn of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let threads: u32 = pools.iter().map(|pool| pool.threads).sum();
     let _ = writeln!(text, "block_kb = {}\nthreads = {threads}", command.block_kb);
     let _ = writeln!(text, "cache = \"{}\"", command.cache().as_str());
-    let sizes = Sizes::of(pools);
+    let sizes = Sizes::of_pools(pools);
     let written = targets(pools, sizes, u64::MAX, &mut notes)?;
     let _ = writeln!(text, "targets = {}", serde_json::Value::from(written));
     let (size_mb, quick_targets) = match sizes {
@@ -72,7 +72,7 @@ enum Sizes {
 }
 
 impl Sizes {
-    fn of(pools: &[Pool]) -> Sizes {
+    fn of_pools(pools: &[Pool]) -> Sizes {
         let first = pools.first().and_then(|pool| pool.size_mb);
         if pools.iter().all(|pool| pool.size_mb == first) { Sizes::One(first) } else { Sizes::Own }
     }
@@ -125,9 +125,9 @@ fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
     }
     let plain = rest.replace('\\', "/");
     let plain = plain.trim_start_matches('/');
-    match drive(name).filter(|_| has_several_drives) {
-        Some(letter) => Ok(format!("{}/{plain}", letter.to_ascii_lowercase())),
-        None => Ok(plain.to_owned()),
+    match drive(name) {
+        Some(letter) if has_several_drives => Ok(format!("{}/{plain}", letter.to_ascii_lowercase())),
+        _ => Ok(plain.to_owned()),
     }
 }
 

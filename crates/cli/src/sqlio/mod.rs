@@ -125,7 +125,7 @@ impl Draft {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
         let pools = command.pools(params.as_deref()).map_err(|error| CliError::from(&error))?;
-        let mut keys = keys::of(command, &pools)?;
+        let mut keys = keys::keys_of(command, &pools)?;
         let mut name = keys::name(command);
         if self.has_own_lengths {
             // Writing to a string does not fail.
@@ -158,17 +158,21 @@ impl Draft {
 
     fn finish(mut self, name: &str, path: Option<String>) -> Result<Wrapped, CliError> {
         // JSON strings are TOML strings and keys.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+
         let folder = std::path::absolute(".").unwrap_or_else(|_| PathBuf::from("."));
         let url = format!("disk:{}", folder.display());
-        let mut text = format!("name = {}\n\n[systems.{SYSTEM}]\nurl = {}\n", quoted(name), quoted(&url));
+        let mut text = format!(
+            "name = {}\n\n[systems.{SYSTEM}]\nurl = {}\n",
+            crate::smack::quoted(name),
+            crate::smack::quoted(&url)
+        );
         // Writing to a string does not fail.
         for group in &self.groups {
             let depths: Vec<String> = group.depths.iter().map(u32::to_string).collect();
             let _ = write!(
                 text,
                 "\n[[benchmarks]]\nname = {}\nworkload = \"disk\"\n{}depth = [{}]\n",
-                quoted(&group.name),
+                crate::smack::quoted(&group.name),
                 group.keys,
                 depths.join(", ")
             );
@@ -191,7 +195,7 @@ impl Draft {
         }
         for group in &self.groups {
             if let Some(targets) = &group.quick_targets {
-                let _ = writeln!(text, "\"benchmarks.{}.targets\" = {}", group.name, quoted(targets));
+                let _ = writeln!(text, "\"benchmarks.{}.targets\" = {}", group.name, crate::smack::quoted(targets));
             }
         }
         if path.is_some() {
@@ -212,16 +216,18 @@ impl Draft {
 
 fn free_name(name: &str, groups: &[Group]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let is_free = |name: &String| groups.iter().all(|group| group.name != *name);
-    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| groups.iter().all(|group| group.name != *name))
+        .unwrap_or_default()
 }
 
-/// From the given path, or beside the batch file.
+/// Reads a parameter file at the given path, or in the folder of the batch file.
 fn read_params(name: &str, batch: Option<&Path>) -> Result<Vec<ParamLine>, CliError> {
     let here = PathBuf::from(name);
     let last = name.rsplit(['\\', '/']).next().unwrap_or(name);
-    let beside = batch.and_then(Path::parent).map(|folder| folder.join(last));
-    let path = [Some(here.clone()), beside].into_iter().flatten().find(|path| path.is_file()).unwrap_or(here);
+    let next_to_batch = batch.and_then(Path::parent).map(|folder| folder.join(last));
+    let path = [Some(here.clone()), next_to_batch].into_iter().flatten().find(|path| path.is_file()).unwrap_or(here);
     let bytes = std::fs::read(&path)
         .map_err(|error| CliError::user(format!("cannot read the parameter file {name}: {error}")))?;
     parse_params(&formats::text::decode(&bytes)).map_err(|error| in_file(&path, &error))

@@ -13,7 +13,7 @@ fn warnings(scene: &Scene, args: &[&str]) -> Vec<(String, String)> {
     plan["warnings"].as_array().unwrap().iter().map(|one| (text(&one["kind"]), text(&one["text"]))).collect()
 }
 
-fn of<'w>(warnings: &'w [(String, String)], kind: &str) -> Vec<&'w str> {
+fn of_kind<'w>(warnings: &'w [(String, String)], kind: &str) -> Vec<&'w str> {
     warnings.iter().filter(|(known, _)| known == kind).map(|(_, text)| text.as_str()).collect()
 }
 
@@ -22,9 +22,9 @@ fn unequal_durability_is_known_from_the_settings_and_true() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan("", "durability=delayed", SCHEDULE));
     let found = warnings(&scene, &[]);
-    assert_eq!(of(&found, "unequal-durability").len(), 1, "{found:?}");
+    assert_eq!(of_kind(&found, "unequal-durability").len(), 1, "{found:?}");
     assert!(found[0].1.contains("a commit of `a` is durable, of `b` delayed"), "{found:?}");
-    assert!(of(&warnings(&scene, &["--allow-unequal-durability"]), "unequal-durability").is_empty());
+    assert!(of_kind(&warnings(&scene, &["--allow-unequal-durability"]), "unequal-durability").is_empty());
     let ran = scene.etalon(&["run", "p.toml"]);
     ran.says(0, &["warning: by the plan's settings a commit of `a` is durable, of `b` delayed"]);
     assert!(ran.stdout.contains("unequal durability"), "{}", ran.stdout);
@@ -52,7 +52,7 @@ fn unequal_durability_is_known_from_the_settings_and_true() {
     for (a, b, count) in cases {
         scene.write("p.toml", &plan(a, &b));
         let found = warnings(&scene, &[]);
-        assert_eq!(of(&found, "unequal-durability").len(), count, "{a} {b}: {found:?}");
+        assert_eq!(of_kind(&found, "unequal-durability").len(), count, "{a} {b}: {found:?}");
     }
 }
 
@@ -61,16 +61,16 @@ fn too_few_operations_for_a_quantile_are_known_where_the_rate_is() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan("", "", "rounds = 6\nwarmup = \"10ms\"\nduration = \"5s\""));
     let found = warnings(&scene, &[]);
-    assert_eq!(of(&found, "operations-needed").len(), 1, "{found:?}");
+    assert_eq!(of_kind(&found, "operations-needed").len(), 1, "{found:?}");
     assert!(found[0].1.starts_with("p99 needs 1 000 operations a run: 200 a second in runs of 5 s"), "{found:?}");
     let slow = warnings(&scene, &["--set", "benchmarks.*.rate=100"]);
     assert_eq!(
-        of(&slow, "operations"),
+        of_kind(&slow, "operations"),
         ["points: 100 a second in runs of 5 s have no p99, which needs 1 000: `--set schedule.duration=11s`"]
     );
     // What it says is typed, and true.
     let longer = ["--set", "benchmarks.*.rate=100", "--set", "schedule.duration=11s"];
-    assert!(of(&warnings(&scene, &longer), "operations").is_empty());
+    assert!(of_kind(&warnings(&scene, &longer), "operations").is_empty());
     let has_p99 = |args: &[&str]| {
         let ran = scene.etalon(&[&["run", "p.toml", "--json"], args].concat());
         let object: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -87,16 +87,16 @@ fn missing_programs_and_space_are_known() {
                 workload = \"transactions\"\nscript = \"tpcb-like\"\n";
     scene.write("p.toml", plan);
     let found = warnings(&scene, &[]);
-    assert!(of(&found, "missing-program").iter().any(|text| text.contains("/nowhere/bin")), "{found:?}");
+    assert!(of_kind(&found, "missing-program").iter().any(|text| text.contains("/nowhere/bin")), "{found:?}");
     scene.write("p.toml", &sim_plan("", "", SCHEDULE).replace("sim:?", "sqlite:x.db"));
-    assert!(of(&warnings(&scene, &[]), "space").is_empty());
+    assert!(of_kind(&warnings(&scene, &[]), "space").is_empty());
     let args = ["--set", "benchmarks.*.scale=20000"];
     let large = warnings(&scene, &args);
     let planned = scene.etalon(&[&["plan", "p.toml", "--json"][..], &args].concat()).stdout;
     let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
     let needs_mb = planned["disk_bytes"].as_u64().unwrap() / 1_000_000;
     let free_mb = host_free_mb(&scene);
-    assert_eq!(of(&large, "space").len(), usize::from(free_mb < needs_mb), "{free_mb} {needs_mb} {large:?}");
+    assert_eq!(of_kind(&large, "space").len(), usize::from(free_mb < needs_mb), "{free_mb} {needs_mb} {large:?}");
     let ran = scene.etalon(&["plan", "p.toml"]);
     assert!(ran.stdout.contains("\nnote: p99 needs 1 000 operations"), "{}", ran.stdout);
 }

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use model::{DurabilityTier, Metric, RunState};
 
 use super::disturbance::{self, Readings};
@@ -30,11 +31,11 @@ pub struct Builder<'a> {
 
 /// What becomes of a table's rows once they are judged.
 #[derive(Clone, Copy)]
-pub enum Fate<'a> {
+pub enum RowUse<'a> {
     /// Those of these metrics are shown.
     Shown(&'a MetricFilter),
     /// They only make the family as large as it is.
-    Dropped,
+    FamilyOnly,
 }
 
 /// Cases that share the values of some keys.
@@ -51,12 +52,12 @@ impl<'a> Builder<'a> {
         Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
 
-    /// In the order of the plan's cases.
-    pub fn tables(&self, a: &str, b: &str, fate: Fate<'_>) -> Vec<Table> {
+    /// The tables that compare two sides, in the order of the plan's cases.
+    pub fn tables(&self, a: &str, b: &str, row_use: RowUse<'_>) -> Vec<Table> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
         for group in self.grouped(&all, &self.projection.by) {
-            let table = self.table(&group, a, b, fate);
+            let table = self.table(&group, a, b, row_use);
             if self.projection.table_per_metric {
                 tables.extend(split_by_metric(table));
             } else {
@@ -68,21 +69,15 @@ impl<'a> Builder<'a> {
     }
 
     fn grouped(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+        let mut groups: IndexMap<Vec<String>, Vec<u32>> = IndexMap::new();
         for &index in cases {
             let Some(case) = self.evidence.case(index) else { continue };
-            let values = values_of(case, keys);
-            let place = *places.entry(values).or_insert_with_key(|values| {
-                groups.push(Group { values: values.clone(), cases: Vec::new() });
-                groups.len() - 1
-            });
-            groups[place].cases.push(index);
+            groups.entry(values_of(case, keys)).or_default().push(index);
         }
-        groups
+        groups.into_iter().map(|(values, cases)| Group { values, cases }).collect()
     }
 
-    fn table(&self, group: &Group, a: &str, b: &str, fate: Fate<'_>) -> Table {
+    fn table(&self, group: &Group, a: &str, b: &str, row_use: RowUse<'_>) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
         let row_groups = self.grouped(&group.cases, &self.projection.rows);
         let tells_apart: Vec<bool> = (0..self.projection.rows.len())
@@ -92,7 +87,7 @@ impl<'a> Builder<'a> {
         for row_group in &row_groups {
             let label = self.projection.rows.iter().cloned().zip(row_group.values.iter().cloned());
             let label = label.zip(&tells_apart).filter(|(_, apart)| **apart).map(|(pair, _)| pair).collect();
-            rows.extend(self.rows(row_group, label, (a, b), fate));
+            rows.extend(self.rows(row_group, label, (a, b), row_use));
         }
         let differences = if self.projection.cols == [KEY_SYSTEM] { self.differences(a, b) } else { Vec::new() };
         Table { title, compared: self.projection.cols.join(", "), a: a.to_owned(), b: b.to_owned(), rows, differences }
@@ -110,15 +105,9 @@ impl<'a> Builder<'a> {
         group: &Group,
         label: Vec<(String, String)>,
         (a, b): (&str, &str),
-        fate: Fate<'_>,
+        row_use: RowUse<'_>,
     ) -> Vec<Comparison> {
-        let of_side = |side: &str| -> Vec<u32> {
-            let is = |index: &u32| {
-                self.evidence.case(*index).is_some_and(|case| side_label(case, &self.projection.cols) == side)
-            };
-            group.cases.iter().copied().filter(is).collect()
-        };
-        let (cases_a, cases_b) = (of_side(a), of_side(b));
+        let (cases_a, cases_b) = (self.cases_of_side(group, a), self.cases_of_side(group, b));
         if cases_a.is_empty() || cases_b.is_empty() {
             return Vec::new();
         }
@@ -127,7 +116,7 @@ impl<'a> Builder<'a> {
         let mut no_verdict = self.no_verdict(&cases_a, &cases_b);
         let different_rows = self.different_rows(&cases_a, &cases_b);
         match self.rules.different_rows {
-            AllowedBy::Nobody => no_verdict = no_verdict.or(different_rows.map(NoVerdict::DifferentRows)),
+            AllowedBy::Nothing => no_verdict = no_verdict.or(different_rows.map(NoVerdict::DifferentRows)),
             allowed => warnings.extend(different_rows.map(|found| Warning::DifferentRows { found, allowed })),
         }
         if self.rules.pairing == Pairing::Paired {
@@ -142,32 +131,46 @@ impl<'a> Builder<'a> {
             cut_off_of_systems: missing_runs::cut_off_of_systems(self.evidence, &self.cut_off, [&cases_a, &cases_b]),
             label,
             no_verdict,
-            is_shown: &|metric| matches!(fate, Fate::Shown(filter) if is_shown(filter, metric)),
+            is_shown: &|metric| matches!(row_use, RowUse::Shown(filter) if is_shown(filter, metric)),
         };
         let metrics = self.metrics(&group.cases);
         metrics.iter().map(|metric| row(self.evidence, self.index, &cases, metric, &self.rules)).collect()
+    }
+
+    fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {
+        group
+            .cases
+            .iter()
+            .copied()
+            .filter(|index| {
+                self.evidence.case(*index).is_some_and(|case| side_label(case, &self.projection.cols) == side)
+            })
+            .collect()
     }
 
     /// The cases that only one of the two sides has.
     pub fn one_sided(&self, a: &str, b: &str) -> Vec<OneSided> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let keys: Vec<String> = self.projection.by.iter().chain(&self.projection.rows).cloned().collect();
-        let lacking = |group: Group| {
-            let has = |side: &str| {
-                let mut cases = group.cases.iter().filter_map(|index| self.evidence.case(*index));
-                cases.any(|case| side_label(case, &self.projection.cols) == side)
-            };
-            let lacks = match (has(a), has(b)) {
-                (true, false) => SideLetter::B,
-                (false, true) => SideLetter::A,
-                _ => return None,
-            };
-            let first = self.evidence.case(*group.cases.first()?)?;
-            let label = first.label(self.index.lookup.varying(&first.benchmark));
-            let name = label.strip_suffix(&format!(" @ {}", first.system)).unwrap_or(&label).to_owned();
-            Some(OneSided { a: a.to_owned(), b: b.to_owned(), name, lacks })
-        };
-        self.grouped(&all, &keys).into_iter().filter_map(lacking).collect()
+        self.grouped(&all, &keys)
+            .into_iter()
+            .filter_map(|group| {
+                let missing_from = match (self.has_side(&group, a), self.has_side(&group, b)) {
+                    (true, false) => SideLetter::B,
+                    (false, true) => SideLetter::A,
+                    _ => return None,
+                };
+                let first = self.evidence.case(*group.cases.first()?)?;
+                let label = first.label(self.index.lookup.varying(&first.benchmark));
+                let name = label.strip_suffix(&format!(" @ {}", first.system)).unwrap_or(&label).to_owned();
+                Some(OneSided { a: a.to_owned(), b: b.to_owned(), name, missing_from })
+            })
+            .collect()
+    }
+
+    fn has_side(&self, group: &Group, side: &str) -> bool {
+        let mut cases = group.cases.iter().filter_map(|index| self.evidence.case(*index));
+        cases.any(|case| side_label(case, &self.projection.cols) == side)
     }
 
     fn metrics(&self, cases: &[u32]) -> Vec<Metric> {
@@ -206,7 +209,7 @@ impl<'a> Builder<'a> {
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
-        if self.rules.unequal_durability != AllowedBy::Nobody {
+        if self.rules.unequal_durability != AllowedBy::Nothing {
             return None;
         }
         let lookup = &self.index.lookup;
@@ -216,13 +219,7 @@ impl<'a> Builder<'a> {
 
     fn case_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let mut warnings = self.key_warnings(a, b);
-        let servers = |cases: &[u32]| -> Vec<&str> {
-            let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
-            let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
-            servers.dedup();
-            servers
-        };
-        if self.projection.cols == [KEY_SYSTEM] && servers(a) == servers(b) {
+        if self.projection.cols == [KEY_SYSTEM] && self.servers(a) == self.servers(b) {
             warnings.push(Warning::SameServer { detectable: None });
         }
         for (cases, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
@@ -234,12 +231,16 @@ impl<'a> Builder<'a> {
         warnings
     }
 
+    fn servers(&self, cases: &[u32]) -> Vec<&'a str> {
+        let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
+        let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
+        servers.dedup();
+        servers
+    }
+
     /// Unused keys that vary.
     fn key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
-        let cases = |indices: &[u32]| -> Vec<&model::Case> {
-            indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
-        };
-        let (cases_a, cases_b) = (cases(a), cases(b));
+        let (cases_a, cases_b) = (self.cases(a), self.cases(b));
         let apart = self.evidence.apart.as_ref();
         let mut pooled = hidden(&cases_a, &self.unused);
         pooled.extend(hidden(&cases_b, &self.unused));
@@ -257,29 +258,35 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
+    fn cases(&self, indices: &[u32]) -> Vec<&'a model::Case> {
+        indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
+    }
+
     /// Failed places of these cases, and attempts that were repeated.
     fn dropped(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
         let lookup = &self.index.lookup;
-        let has_failed = |run: &&store::StoredRun| run.state == RunState::Failed;
-        let is_lost = |run: &&store::StoredRun| has_failed(run) || run.state == RunState::Aborted;
-        let lost: Vec<&store::StoredRun> = lookup.last_attempts(cases).filter(is_lost).collect();
+        let lost: Vec<&store::StoredRun> =
+            lookup.last_attempts(cases).filter(|run| has_failed(run) || run.state == RunState::Aborted).collect();
         let last: BTreeMap<u32, u32> =
             lookup.last_attempts(cases).map(|last| (last.planned.position, last.attempt)).collect();
-        let is_repeated =
-            |run: &&store::StoredRun| last.get(&run.planned.position).is_some_and(|last| *last > run.attempt);
-        let attempts = lookup.attempts(cases).filter(has_failed);
-        let repeated: Vec<&store::StoredRun> = attempts.filter(is_repeated).collect();
-        let told = if lost.is_empty() { &repeated } else { &lost };
-        let first = told.first()?.reason.clone().unwrap_or_default();
-        let others: BTreeSet<&Option<String>> = told[1..].iter().map(|run| &run.reason).collect();
+        let attempts = lookup.attempts(cases).filter(|run| has_failed(run));
+        let repeated: Vec<&store::StoredRun> =
+            attempts.filter(|run| last.get(&run.planned.position).is_some_and(|last| *last > run.attempt)).collect();
+        let reported = if lost.is_empty() { &repeated } else { &lost };
+        let first = reported.first()?.reason.clone().unwrap_or_default();
+        let others: BTreeSet<&Option<String>> = reported[1..].iter().map(|run| &run.reason).collect();
         let others = others.into_iter().filter(|reason| reason.as_deref().unwrap_or_default() != first).count();
         let reason = if others > 0 { format!("{first}, and {}", count(others, "other reason")) } else { first };
-        let failed = lost.iter().copied().filter(has_failed).count();
+        let failed = lost.iter().copied().filter(|run| has_failed(run)).count();
         Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
 }
 
-/// Tells the weakest promise of the cases' runs; `None` if that of one is unknown.
+fn has_failed(run: &store::StoredRun) -> bool {
+    run.state == RunState::Failed
+}
+
+/// The weakest promise of the cases' runs; `None` if that of one is unknown.
 fn weakest_tier(lookup: &Lookup<'_>, cases: &[u32]) -> Option<DurabilityTier> {
     let tiers: Option<Vec<DurabilityTier>> = cases.iter().map(|case| lookup.durability(*case)).collect();
     tiers?.into_iter().min()
@@ -287,17 +294,16 @@ fn weakest_tier(lookup: &Lookup<'_>, cases: &[u32]) -> Option<DurabilityTier> {
 
 /// One table per metric, with the metric in the title.
 fn split_by_metric(table: Table) -> Vec<Table> {
-    let (mut tables, mut places) = (Vec::<Table>::new(), BTreeMap::<String, usize>::new());
+    let mut tables: IndexMap<String, Table> = IndexMap::new();
     let Table { title, compared, a, b, rows, differences } = table;
     for row in rows {
-        let place = *places.entry(row.metric.id.clone()).or_insert_with_key(|metric| {
+        let table = tables.entry(row.metric.id.clone()).or_insert_with_key(|metric| {
             let mut title = title.clone();
             title.push(("metric".to_owned(), metric.clone()));
             let (compared, a, b, differences) = (compared.clone(), a.clone(), b.clone(), differences.clone());
-            tables.push(Table { title, compared, a, b, rows: Vec::new(), differences });
-            tables.len() - 1
+            Table { title, compared, a, b, rows: Vec::new(), differences }
         });
-        tables[place].rows.push(row);
+        table.rows.push(row);
     }
-    tables
+    tables.into_values().collect()
 }

@@ -1,4 +1,4 @@
-//! The figures under A and B: of the same runs as the ratio beside them, so that a reader who divides one by the other
+//! The figures under A and B: of the same runs as the ratio next to them, so that a reader who divides one by the other
 //! gets it.
 
 use model::{Metric, Quantity};
@@ -27,30 +27,36 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         // Without a round in common a side shows what it has.
         side.estimate = found.or(side.estimate);
         side.half_width = match found {
-            Some(_) => stats::relative_half_width(&own, rules.level).filter(|_| rules.unjudged().is_none()),
+            Some(_) => {
+                if rules.unjudged().is_none() {
+                    stats::relative_half_width(&own, rules.level)
+                } else {
+                    None
+                }
+            }
             None => side.half_width,
         };
     }
     let [Some(a), Some(b)] = found else { return None };
     let rounds = u32::try_from(samples[0].n().min(samples[1].n())).unwrap_or(u32::MAX);
-    let (scale, ratio) = match is_share {
-        true => (Scale::Points, ((b - a) / 100.0).exp()),
-        false => (Scale::Ratio, b / a),
-    };
+    let (scale, ratio) = if is_share { (Scale::Points, ((b - a) / 100.0).exp()) } else { (Scale::Ratio, b / a) };
     (is_share || a > 0.0 && b > 0.0).then_some(ChangePoint { scale, ratio, rounds })
 }
 
 /// The change to the last digit of the estimate's, which another order of adding up may round otherwise.
 pub fn exact(change: Option<ChangePoint>, estimate: Option<&Estimate>, rules: &Rules) -> Option<ChangePoint> {
-    let is_same = |_: &&Estimate| rules.estimator == Estimator::Geometric;
-    change.map(|change| ChangePoint {
-        ratio: estimate.filter(is_same).map_or(change.ratio, |found| found.ratio),
-        ..change
-    })
+    let mut change = change?;
+    if rules.estimator == Estimator::Geometric
+        && let Some(estimate) = estimate
+    {
+        change.ratio = estimate.ratio;
+    }
+    Some(change)
 }
 
-/// Of exponentials: see [`super::failures::as_exponentials`].
+/// Undoes [`super::failures::as_exponentials`].
 fn as_shares(exponentials: &Sample) -> Sample {
-    let share = |run: &RunValue| RunValue { round: run.round, value: run.value.ln() * 100.0 };
-    Sample::from_runs(exponentials.runs().iter().map(share))
+    Sample::from_runs(
+        exponentials.runs().iter().map(|run| RunValue { round: run.round, value: run.value.ln() * 100.0 }),
+    )
 }

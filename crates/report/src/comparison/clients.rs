@@ -28,16 +28,18 @@ impl CurveGroup {
     }
 }
 
-/// In the plan's order; at least two numbers of clients.
+/// The curves over clients in the plan's order; each has at least two numbers of clients.
 pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
-    let group = |cases: Vec<(u32, &Case)>| {
-        let metric = named(index, &cases[0].1.benchmark, &["throughput"])?;
-        let curves = curves((evidence, index, rules), &cases, (CLIENTS, &metric), [&[], &[]]);
-        let label = label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
-        Some(CurveGroup { key: CLIENTS, label, metric, curves })
-    };
     let all = grouped(evidence, systems, CLIENTS, |_| true);
-    all.into_iter().filter_map(group).filter(|group| group.places().len() > 1).collect()
+    all.into_iter()
+        .filter_map(|cases| {
+            let metric = named(index, &cases[0].1.benchmark, &["throughput"])?;
+            let curves = curves(evidence, index, rules, &cases, CLIENTS, &metric, [&[], &[]]);
+            let label = label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
+            Some(CurveGroup { key: CLIENTS, label, metric, curves })
+        })
+        .filter(|group| group.places().len() > 1)
+        .collect()
 }
 
 /// `update-select, protocol=prepared`, without the key `but`.

@@ -9,15 +9,15 @@ use crate::evidence::{Evidence, IMPORTED};
 use crate::labels::{created, design};
 use crate::text::{clean, clipped};
 
-/// So many systems have a line of their own.
+/// Up to this many systems have a line of their own.
 const SYSTEMS: usize = 3;
-/// So many settings are named.
+/// Number of settings that are named.
 const SETTINGS: usize = 3;
 /// Letters of a name, and of a setting's value.
 const NAME: usize = 24;
 const VALUE: usize = 16;
 
-/// At most five lines.
+/// What was compared, in at most five lines.
 pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     let systems: Vec<&str> = evidence.header.plan.systems.iter().map(|system| system.name.as_str()).collect();
     let shown = if systems.len() > SYSTEMS { SYSTEMS - 1 } else { SYSTEMS };
@@ -38,26 +38,30 @@ pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     lines
 }
 
-/// `On this machine`, if that is where every system was; empty if nobody knows.
+/// `On this machine`, if that is where every system was; empty if that is unknown.
 pub fn place(evidence: &Evidence) -> &'static str {
-    let is_here = |system: &model::plan::SystemPlan| {
-        evidence.facts_of(&system.name).is_some_and(|facts| facts.get("data_directory.path").is_some())
-    };
     let plan = &evidence.header.plan;
-    let is_local = evidence.header.build != IMPORTED && plan.fleet.is_none() && plan.systems.iter().all(is_here);
+    let is_local = evidence.header.build != IMPORTED
+        && plan.fleet.is_none()
+        && plan.systems.iter().all(|system| {
+            evidence.facts_of(&system.name).is_some_and(|facts| facts.get("data_directory.path").is_some())
+        });
     if is_local { "On this machine" } else { "" }
 }
 
 /// What is to be said with a verdict on systems that do not promise the same at commit.
 pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
-    let tier = |system: &str| Some(evidence.durability_of(system)?.tier);
     let judged = set.tables.iter().filter(|table| table.rows.iter().any(|row| row.verdict().is_some()));
     let lesser = judged.filter(|table| table.compared == KEY_SYSTEM).find_map(|table| {
-        let (a, b) = (tier(&table.a)?, tier(&table.b)?);
+        let (a, b) = (tier(evidence, &table.a)?, tier(evidence, &table.b)?);
         (a != b).then_some(if a < b { (&table.a, &table.b) } else { (&table.b, &table.a) })
     });
     let (less, more) = lesser.map(|(less, more)| (clipped(&clean(less), NAME), clipped(&clean(more), NAME)))?;
     Some(format!("But {less} may lose commits that {more} keeps."))
+}
+
+fn tier(evidence: &Evidence, system: &str) -> Option<model::DurabilityTier> {
+    Some(evidence.durability_of(system)?.tier)
 }
 
 /// `A  wal: SQLite 3.46.1, journal_mode wal`.
@@ -70,9 +74,9 @@ fn side(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) 
     let Some(facts) = evidence.facts_of(name) else { return format!("{letter}{}", clipped(&clean(name), NAME)) };
     let product = product(facts);
     let others = systems.iter().filter(|other| **other != name).filter_map(|other| evidence.facts_of(other));
-    let told: Vec<String> = [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).collect();
+    let parts: Vec<String> = [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).collect();
     let name = clipped(&clean(name), NAME);
-    if told.is_empty() { format!("{letter}{name}") } else { format!("{letter}{name}: {}", told.join(", ")) }
+    if parts.is_empty() { format!("{letter}{name}") } else { format!("{letter}{name}: {}", parts.join(", ")) }
 }
 
 /// `PostgreSQL 15.4`: without what a distribution adds to a version.
@@ -93,30 +97,35 @@ fn product(facts: &Facts) -> String {
 fn own<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<String> {
     const PLATFORM: [&str; 5] =
         ["os.name", "os.version", "cpu.model", "data_directory.filesystem", "data_directory.device"];
-    let same_product = |other: &&Facts| other.get("server.product") == facts.get("server.product");
     let mut names: Vec<String> = Vec::new();
-    for Difference { name, .. } in others.filter(same_product).flat_map(|other| facts.differences(other)) {
+    for Difference { name, .. } in others
+        .filter(|other| other.get("server.product") == facts.get("server.product"))
+        .flat_map(|other| facts.differences(other))
+    {
         if (name.starts_with("setting.") || name.starts_with("volume.") || PLATFORM.contains(&name.as_str()))
             && !names.contains(&name)
         {
             names.push(name);
         }
     }
-    let value = |name: &String| {
-        let value = clipped(&clean(facts.get(name)?), VALUE);
-        let setting = name.split_once('.').filter(|(kind, _)| ["setting", "volume"].contains(kind)).map(|(_, own)| own);
-        Some(setting.map_or_else(|| value.clone(), |setting| format!("{} {value}", clean(setting))))
-    };
-    let mut told: Vec<String> = names.iter().filter_map(value).collect();
-    let more = told.len().saturating_sub(SETTINGS);
-    told.truncate(SETTINGS);
+    let mut settings: Vec<String> = names
+        .iter()
+        .filter_map(|name| {
+            let value = clipped(&clean(facts.get(name)?), VALUE);
+            let setting =
+                name.split_once('.').filter(|(kind, _)| ["setting", "volume"].contains(kind)).map(|(_, own)| own);
+            Some(setting.map_or_else(|| value.clone(), |setting| format!("{} {value}", clean(setting))))
+        })
+        .collect();
+    let more = settings.len().saturating_sub(SETTINGS);
+    settings.truncate(SETTINGS);
     if more > 0 {
-        told.push(format!("and {more} more"));
+        settings.push(format!("and {more} more"));
     }
-    told
+    settings
 }
 
-/// Of experiments that were measured apart those of each, unless they are alike.
+/// The machines; of experiments that were measured apart the machines of each, unless they are alike.
 fn machines(evidence: &Evidence) -> Vec<String> {
     let all: Vec<(&str, String)> = evidence
         .load_generators()
@@ -131,23 +140,22 @@ fn machines(evidence: &Evidence) -> Vec<String> {
 
 /// `Debian GNU/Linux 12, 2 × AMD EPYC, 23.5 GiB, ext4 on vda`: the machine that made the load.
 fn machine(evidence: &Evidence, client: &Facts) -> Option<String> {
-    let get = |facts: &Facts, name: &str| facts.get(name).map(clean);
     let system =
-        [get(client, "os.name"), get(client, "os.version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let cores = get(client, "cpu.available").or_else(|| get(client, "cpu.threads"));
-    let processor = match (cores, get(client, "cpu.model")) {
+        [fact(client, "os.name"), fact(client, "os.version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let cores = fact(client, "cpu.available").or_else(|| fact(client, "cpu.threads"));
+    let processor = match (cores, fact(client, "cpu.model")) {
         (Some(cores), Some(model)) => format!("{cores} × {model}"),
         (cores, model) => cores.map(|cores| format!("{cores} processors")).or(model).unwrap_or_default(),
     };
-    let guest = get(client, "virtualisation").filter(|found| found != "none seen");
+    let guest = fact(client, "virtualisation").filter(|found| found != "none seen");
     let guest = guest.map(|found| found.rsplit(": ").next().unwrap_or_default().to_owned());
     let processor = guest.map_or_else(|| processor.clone(), |guest| format!("{processor} under {guest}"));
-    let memory = get(client, "memory.total").map(|memory| format!("{memory} memory"));
+    let memory = fact(client, "memory.total").map(|memory| format!("{memory} memory"));
     let disks = evidence.header.plan.systems.iter().filter_map(|system| evidence.facts_of(&system.name));
     let mut disk: Vec<String> = disks
         .filter_map(|facts| {
-            let device = get(facts, "data_directory.device");
-            let filesystem = get(facts, "data_directory.filesystem")?;
+            let device = fact(facts, "data_directory.device");
+            let filesystem = fact(facts, "data_directory.filesystem")?;
             Some(device.map_or_else(|| filesystem.clone(), |device| format!("{filesystem} on {device}")))
         })
         .collect();
@@ -155,4 +163,8 @@ fn machine(evidence: &Evidence, client: &Facts) -> Option<String> {
     let parts = [Some(system), Some(processor), memory, (disk.len() == 1).then(|| disk.swap_remove(0))];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn fact(facts: &Facts, name: &str) -> Option<String> {
+    facts.get(name).map(clean)
 }

@@ -1,7 +1,6 @@
 //! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. A point has its interval where there was one look.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use model::{Absence, Case, Metric, NoValue, Promise};
 
 use super::judging::{self, Index, voiding_mark};
@@ -17,10 +16,10 @@ pub const KNEE_SHARE: f64 = 0.95;
 pub struct CurveGroup {
     /// The swept key: `clients` or `depth`.
     pub key: &'static str,
-    /// What tells it from the others.
+    /// What distinguishes it from the others.
     pub label: String,
     pub metric: Metric,
-    /// In the order of the plan's systems.
+    /// The curves in the order of the plan's systems.
     pub curves: Vec<SystemCurve>,
 }
 
@@ -28,7 +27,7 @@ pub struct CurveGroup {
 pub struct SystemCurve {
     pub system: String,
     pub index: usize,
-    /// From the smallest place to the largest.
+    /// The points from the smallest place to the largest.
     pub points: Vec<CurvePoint>,
 }
 
@@ -45,7 +44,7 @@ pub struct CurvePoint {
     pub void: Option<NoVerdict>,
 }
 
-/// Where a curve bends.
+/// The place where a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Knee<'a> {
     At(&'a CurvePoint),
@@ -62,7 +61,10 @@ impl CurvePoint {
 
     /// `None` without enough runs, and of what is judged after each round.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let (mean, share) = (self.mean()?, self.rate.half_width.filter(|_| self.has_interval)?);
+        if !self.has_interval {
+            return None;
+        }
+        let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some((mean / (1.0 + share), mean * (1.0 + share)))
     }
 }
@@ -70,15 +72,14 @@ impl CurvePoint {
 impl SystemCurve {
     /// Why its runs give no best and no peak.
     pub fn missing(&self) -> NoValue {
-        let none = || Absence::Unavailable.because("no run was measured");
-        self.gap().map_or_else(none, |gap| gap.rate.missing())
+        self.gap().map_or_else(|| Absence::Unavailable.because("no run was measured"), |gap| gap.rate.missing())
     }
 
     pub fn at(&self, place: i64) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.at == place)
     }
 
-    /// Of equal ones the first. None where a point lacks its figure, which may be the highest.
+    /// The highest point, the first of equal ones. `None` where a point lacks its figure, which may be the highest.
     fn highest(&self, of: impl Fn(&CurvePoint) -> Option<f64>) -> Option<(&CurvePoint, f64)> {
         let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, of(point)?))).collect();
         known?.into_iter().reduce(|best, one| if best.1 >= one.1 { best } else { one })
@@ -89,7 +90,7 @@ impl SystemCurve {
         self.highest(CurvePoint::mean)
     }
 
-    /// As published of disks: the highest of all runs.
+    /// The highest value of all runs, as published figures of disks are.
     pub fn best(&self) -> Option<(&CurvePoint, f64)> {
         self.highest(|point| point.rate.summary.map(|summary| summary.max))
     }
@@ -103,8 +104,7 @@ impl SystemCurve {
     pub fn knee_is_sure(&self) -> bool {
         let Knee::At(knee) = self.knee() else { return false };
         let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));
-        let known = |point: &CurvePoint| point.rate.half_width.is_some_and(|share| share <= 1.0 - KNEE_SHARE);
-        known(knee) && top.is_some_and(known)
+        has_narrow_interval(knee) && top.is_some_and(has_narrow_interval)
     }
 
     pub fn knee(&self) -> Knee<'_> {
@@ -119,6 +119,10 @@ impl SystemCurve {
             None => Knee::Unknown,
         }
     }
+}
+
+fn has_narrow_interval(point: &CurvePoint) -> bool {
+    point.rate.half_width.is_some_and(|share| share <= 1.0 - KNEE_SHARE)
 }
 
 impl CurveGroup {
@@ -142,19 +146,15 @@ pub(super) fn grouped<'e>(
     key: &str,
     is_of: impl Fn(&Case) -> bool,
 ) -> Vec<Vec<(u32, &'e Case)>> {
-    let (mut found, mut places) = (Vec::<Vec<(u32, &Case)>>::new(), BTreeMap::new());
+    let mut found: IndexMap<_, Vec<(u32, &Case)>> = IndexMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
         let is_looked_at = systems.is_empty() || systems.contains(&case.system);
         if !is_looked_at || !is_of(case) || case.point.get(key).and_then(model::Value::as_int).is_none() {
             continue;
         }
-        let place = *places.entry(group_of(case, key)).or_insert_with(|| {
-            found.push(Vec::new());
-            found.len() - 1
-        });
-        found[place].push((number, case));
+        found.entry(group_of(case, key)).or_default().push((number, case));
     }
-    found
+    found.into_values().collect()
 }
 
 /// What cases have in common that differ in one key and the system alone: the benchmark, and all other keys, by a text that is
@@ -164,41 +164,46 @@ pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str,
     (&case.benchmark, others.map(|(key, value)| (key.as_str(), format!("{value:?}"))).collect())
 }
 
-/// After the label of a group whose rates are the highest that kept a promise, and not the highest.
+/// A clause for the label of a group whose rates are the highest that kept a promise, and not the highest there were.
 pub(super) fn at_promise(case: &Case) -> &'static str {
     Promise::from_point(&case.point).map_or("", |_| " at its promise")
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.
 pub(super) fn curves(
-    (evidence, index, rules): (&Evidence, &Index<'_>, &Rules),
+    evidence: &Evidence,
+    index: &Index<'_>,
+    rules: &Rules,
     cases: &[(u32, &Case)],
-    (key, metric): (&str, &Metric),
+    key: &str,
+    metric: &Metric,
     latencies: [&[&str]; 2],
 ) -> Vec<SystemCurve> {
-    let point = |(number, case): &(u32, &Case)| {
-        let of = |metric: &Metric| judging::point(evidence, index, &case.system, &[*number], metric, rules);
-        let further = |names: &[&str]| {
-            let metric = named(index, &case.benchmark, names)?;
-            let side = of(&metric);
-            Some((metric, side))
-        };
-        Some(CurvePoint {
-            at: case.point.get(key)?.as_int()?,
-            rate: of(metric),
-            latencies: latencies.map(further),
-            has_interval: rules.sequence.is_none(),
-            void: voiding_mark(&index.lookup, &[*number]),
-        })
-    };
     let systems = evidence.header.plan.systems.iter().enumerate();
-    let curve = |(place, system): (usize, &model::SystemPlan)| {
-        let own = cases.iter().filter(|(_, case)| case.system == system.name);
-        let mut points: Vec<CurvePoint> = own.filter_map(point).collect();
-        points.sort_by_key(|point| point.at);
-        SystemCurve { system: system.name.clone(), index: place, points }
-    };
-    systems.map(curve).filter(|curve| !curve.points.is_empty()).collect()
+    systems
+        .map(|(place, system)| {
+            let own = cases.iter().filter(|(_, case)| case.system == system.name);
+            let mut points: Vec<CurvePoint> = own
+                .filter_map(|(number, case)| {
+                    let of = |metric: &Metric| judging::point(evidence, index, &case.system, &[*number], metric, rules);
+                    Some(CurvePoint {
+                        at: case.point.get(key)?.as_int()?,
+                        rate: of(metric),
+                        latencies: latencies.map(|names| {
+                            let metric = named(index, &case.benchmark, names)?;
+                            let side = of(&metric);
+                            Some((metric, side))
+                        }),
+                        has_interval: rules.sequence.is_none(),
+                        void: voiding_mark(&index.lookup, &[*number]),
+                    })
+                })
+                .collect();
+            points.sort_by_key(|point| point.at);
+            SystemCurve { system: system.name.clone(), index: place, points }
+        })
+        .filter(|curve| !curve.points.is_empty())
+        .collect()
 }
 
 /// The first of these metrics that is known.

@@ -1,7 +1,7 @@
 //! Disk cases in the published form, and what it hides.
 //!
 //! A group is every depth of one I/O shape: operation, pattern, block. Published charts show only the best of each
-//! group. Here the curve over depths stands beside it, with its knee, beyond which more outstanding I/Os only add
+//! group. Here the curve over depths stands next to it, with its knee, beyond which more outstanding I/Os only add
 //! waiting: in a closed loop the mean latency is threads · depth / rate (J. D. C. Little, 1961), so on the flat part
 //! it grows with depth.
 
@@ -21,20 +21,22 @@ const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
 /// Little's law comes last.
 const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
 
-/// In the plan's order; only the given systems.
+/// The disk curves in the plan's order, only of the given systems.
 pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
     let found = grouped(evidence, systems, DEPTH, |case| is_disk(&case.point));
     let firsts: Vec<&Case> = found.iter().map(|cases| cases[0].1).collect();
-    let group = |cases: &Vec<(u32, &Case)>| {
-        let metric = metric_of(index, cases[0].1)?;
-        let curves = curves((evidence, index, rules), cases, (DEPTH, &metric), [&P99, &MEAN_LATENCY]);
-        let label = label(cases[0].1, &firsts) + at_promise(cases[0].1);
-        Some(CurveGroup { key: DEPTH, label, metric, curves })
-    };
-    found.iter().filter_map(group).collect()
+    found
+        .iter()
+        .filter_map(|cases| {
+            let metric = metric_of(index, cases[0].1)?;
+            let curves = curves(evidence, index, rules, cases, DEPTH, &metric, [&P99, &MEAN_LATENCY]);
+            let label = label(cases[0].1, &firsts) + at_promise(cases[0].1);
+            Some(CurveGroup { key: DEPTH, label, metric, curves })
+        })
+        .collect()
 }
 
-/// By the disk workload's keys.
+/// A case is one of the disk workload if it has that workload's keys.
 pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
@@ -52,8 +54,8 @@ fn text(case: &Case, key: &str) -> String {
 
 /// `random read, 8 KB, threads=24`: with the keys that distinguish groups of one shape.
 fn label(case: &Case, all: &[&Case]) -> String {
-    let alike = |other: &&&Case| SHAPE.iter().all(|key| other.point.get(*key) == case.point.get(*key));
-    let like: Vec<&&Case> = all.iter().filter(alike).collect();
+    let like: Vec<&&Case> =
+        all.iter().filter(|other| SHAPE.iter().all(|key| other.point.get(*key) == case.point.get(*key))).collect();
     let mut parts = vec![format!("{} {}, {} KB", text(case, "pattern"), text(case, "op"), text(case, "block_kb"))];
     if like.iter().any(|other| other.benchmark != case.benchmark) {
         parts.push(case.benchmark.clone());

@@ -1,4 +1,4 @@
-//! What went on beside the runs, on the machines that they ran on: said of all of them at once, and of a row if one of its
+//! What else ran during the runs, on the machines that they ran on: said of all of them at once, and of a row if one of its
 //! sides had more of it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,14 +16,14 @@ use crate::number::{Script, count, percent};
 const OTHER_LOAD: &str = "other_load";
 const CORES: &str = "machine_cores";
 const STEAL: &str = "machine_steal_share";
-/// Of an agent's machine.
+/// Separates a metric's family from the agent whose machine it is about.
 const ON: &str = "_on_";
 
 /// One kind of disturbance, over all measured runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disturbance {
     pub kind: MarkKind,
-    /// Of the run that had most of it, as its mark tells it.
+    /// The detail of the mark of the run that was disturbed most.
     pub worst: String,
     pub amount: Amount,
     /// Runs that carry the mark.
@@ -43,7 +43,7 @@ pub enum Amount {
         used: f64,
         of: f64,
     },
-    /// Of all processors' time, from 0 to 1.
+    /// Share of all processors' time, from 0 to 1.
     Share(f64),
     /// It was there.
     Some,
@@ -57,7 +57,8 @@ pub struct Unequal {
     pub means: Means,
 }
 
-/// Of a kind of disturbance over each side's runs: shares of all processors' time, or of the runs that carry the mark.
+/// Means of a kind of disturbance over each side's runs: shares of all processors' time, or of the runs that carry the
+/// mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Means {
     pub a: f64,
@@ -79,7 +80,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    fn of(evidence: &Evidence) -> Readings {
+    fn from_evidence(evidence: &Evidence) -> Readings {
         let mut cores: BTreeMap<(i64, &str), f64> = BTreeMap::new();
         let mut used: Vec<(i64, &str, f64)> = Vec::new();
         let mut readings = Readings { loads: BTreeMap::new(), steal: BTreeMap::new(), hosts: Vec::new() };
@@ -127,8 +128,7 @@ impl Readings {
 
     /// `None` if both sides had about as much.
     fn unequal(&self, lookup: &Lookup<'_>, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
-        let is_marked = |run: &i64| lookup.marks_of(*run).any(|mark| mark.kind == kind);
-        if !a.iter().chain(b).any(is_marked) {
+        if !a.iter().chain(b).any(|run| lookup.marks_of(*run).any(|mark| mark.kind == kind)) {
             return None;
         }
         let means = Means { a: self.mean(lookup, a, kind)?, b: self.mean(lookup, b, kind)? };
@@ -146,33 +146,39 @@ impl Readings {
     }
 }
 
-/// Of all measured runs, in the order of [`MarkKind::DISTURBANCES`].
+/// What disturbed the measured runs, in the order of [`MarkKind::DISTURBANCES`].
 pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturbance> {
     let evidence = lookup.evidence();
-    let readings = Readings::of(evidence);
+    let readings = Readings::from_evidence(evidence);
     let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.id);
     let measured: BTreeSet<i64> = measured.collect();
-    let of_kind = |kind: MarkKind| {
-        let of_run = |(run, mark): &&(i64, Mark)| mark.kind == kind && measured.contains(run);
-        let marks: Vec<&(i64, Mark)> = evidence.marks.iter().filter(of_run).collect();
-        let level = |run: i64| readings.level(lookup, run, kind).unwrap_or_default();
-        // The first of those that are alike.
-        let (worst, mark) = marks.iter().rev().max_by(|x, y| level(x.0).total_cmp(&level(y.0)))?;
-        let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
-        runs.sort_unstable();
-        runs.dedup();
-        let is_on = |host: &&String| marks.iter().any(|(_, mark)| mark.host.as_ref() == Some(host));
-        Some(Disturbance {
-            kind,
-            worst: mark.to_string(),
-            amount: readings.amount(*worst, kind),
-            runs: runs.len(),
-            of: measured.len(),
-            hosts: readings.hosts.iter().filter(is_on).cloned().collect(),
-            unequal: unequal_pairs(lookup, &readings, tables, kind),
+    MarkKind::DISTURBANCES
+        .into_iter()
+        .filter_map(|kind| {
+            let marks: Vec<&(i64, Mark)> =
+                evidence.marks.iter().filter(|(run, mark)| mark.kind == kind && measured.contains(run)).collect();
+            let level = |run: i64| readings.level(lookup, run, kind).unwrap_or_default();
+            // The first of those that are alike.
+            let (worst, mark) = marks.iter().rev().max_by(|x, y| level(x.0).total_cmp(&level(y.0)))?;
+            let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
+            runs.sort_unstable();
+            runs.dedup();
+            Some(Disturbance {
+                kind,
+                worst: mark.to_string(),
+                amount: readings.amount(*worst, kind),
+                runs: runs.len(),
+                of: measured.len(),
+                hosts: readings
+                    .hosts
+                    .iter()
+                    .filter(|host| marks.iter().any(|(_, mark)| mark.host.as_ref() == Some(host)))
+                    .cloned()
+                    .collect(),
+                unequal: unequal_pairs(lookup, &readings, tables, kind),
+            })
         })
-    };
-    MarkKind::DISTURBANCES.into_iter().filter_map(of_kind).collect()
+        .collect()
 }
 
 /// Each pair of sides once, over all of its tables.
@@ -200,17 +206,19 @@ fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kin
 
 /// `None` if nothing disturbed any run.
 pub(super) fn readings(evidence: &Evidence) -> Option<Readings> {
-    evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()).then(|| Readings::of(evidence))
+    evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()).then(|| Readings::from_evidence(evidence))
 }
 
-/// Of the rows of these cases.
+/// The warnings for the rows of these cases.
 pub(super) fn warnings(lookup: &Lookup<'_>, readings: &Readings, a: &[u32], b: &[u32]) -> Vec<Warning> {
     let (a, b) = (lookup.measured_runs(a), lookup.measured_runs(b));
-    let unequal = |kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(lookup, &a, &b, kind)? });
-    MarkKind::DISTURBANCES.into_iter().filter_map(unequal).collect()
+    MarkKind::DISTURBANCES
+        .into_iter()
+        .filter_map(|kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(lookup, &a, &b, kind)? }))
+        .collect()
 }
 
-/// Why the load of other programs is not known of any run; `None` if it is of some, or nobody looked.
+/// Why the load of other programs is not known of any run; `None` if it is of some, or no run was watched.
 pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
     let of_load = evidence.measurements.iter().map(|row| &row.measurement);
     let of_load = of_load.filter(|one| one.metric.id.split(ON).next() == Some(OTHER_LOAD));
@@ -235,7 +243,7 @@ impl Means {
 }
 
 impl Disturbance {
-    /// Without a full stop, for a list of notes.
+    /// The disturbance for a list of notes, without a full stop.
     pub fn text(&self) -> String {
         let runs = format!("{} of {}", self.runs, count(self.of, "run"));
         let unequal = self.unequal.iter().map(|pair| {
@@ -245,7 +253,7 @@ impl Disturbance {
         format!("{} in {runs}; the most: {}{}", mark_name(self.kind), self.worst, unequal.collect::<String>())
     }
 
-    /// Without a full stop; begins a sentence.
+    /// The disturbance as the beginning of a sentence, without a full stop.
     fn clause(&self) -> String {
         let machine = match &self.hosts[..] {
             [] => "The machine".to_owned(),
@@ -269,7 +277,7 @@ impl Disturbance {
     }
 }
 
-/// For the first sentence: what disturbed the test, as a sentence of its own. `None` if nothing did.
+/// States what disturbed the test, as a sentence of its own after the answer's first. `None` if nothing did.
 pub fn clause(disturbances: &[Disturbance]) -> Option<String> {
     let (first, others) = disturbances.split_first()?;
     let more = first.unequal.first().map(|pair| {

@@ -1,7 +1,7 @@
 //! What did not succeed: how much of it on which side, and in the way of which rows it stands.
 //!
 //! A side that gives up early looks quick by what it does finish. So the share that failed is judged like any other
-//! figure, every row of such cases says it, and a latency that lies in that share, or in one that nobody knows, has no
+//! figure, every row of such cases says it, and a latency that lies in that share, or in an unknown one, has no
 //! verdict.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use stats::{RunValue, Sample};
 
 use super::judging::{Index, estimate};
 use super::options::MetricFilter;
-use super::row::{Comparison, Failures, NoVerdict, RunPoint, SideLetter};
+use super::row::{Failures, NoVerdict, RunPoint, SideLetter};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 use crate::evidence::Evidence;
@@ -24,8 +24,7 @@ pub const SHARE_MARGIN: f64 = 0.001;
 /// Exponentials of the shares, so that comparing logarithms of ratios compares shares by difference. Shares may be 0,
 /// which has no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
-    let exponential = |run: &RunValue| RunValue { round: run.round, value: (run.value / 100.0).exp() };
-    Sample::from_runs(shares.runs().iter().map(exponential))
+    Sample::from_runs(shares.runs().iter().map(|run| RunValue { round: run.round, value: (run.value / 100.0).exp() }))
 }
 
 /// What failures mean for a row.
@@ -36,13 +35,13 @@ pub struct Found {
     pub unknown: Vec<Warning>,
 }
 
-/// Runs with a figure whose share of failures is not known: it may be of what succeeded alone. Where neither side tells,
-/// nobody asked.
+/// Runs with a figure whose share of failures is not known: it may be of what succeeded alone. Where neither side reports it,
+/// it was not asked for.
 fn unknown(index: &Index<'_>, (metric, cases): (&Metric, &[u32]), side: SideLetter, is_told: bool) -> Option<Warning> {
-    let (told, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
-    let known: BTreeSet<i64> = told.iter().map(|point| point.run).collect();
+    let (reported, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
+    let known: BTreeSet<i64> = reported.iter().map(|point| point.run).collect();
     let runs = index.points(cases, &metric.id).iter().filter(|point| !known.contains(&point.run)).count();
-    if runs == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
+    if runs == 0 || !(is_told || !reported.is_empty() || !unavailable.is_empty()) {
         return None;
     }
     let reason =
@@ -51,30 +50,29 @@ fn unknown(index: &Index<'_>, (metric, cases): (&Metric, &[u32]), side: SideLett
 }
 
 /// Failures among a metric's operations.
-pub fn of(evidence: &Evidence, index: &Index<'_>, cases: (&[u32], &[u32]), metric: &Metric, rules: &Rules) -> Found {
+pub fn compare_shares(
+    evidence: &Evidence,
+    index: &Index<'_>,
+    cases: (&[u32], &[u32]),
+    metric: &Metric,
+    rules: &Rules,
+) -> Found {
     if metric.quantity() == Quantity::Failures {
         return Found::default();
     }
-    // What another tool calls its times nobody knows: a shorter time is better, so it is a latency.
+    // The names of another tool's times are not known: a shorter time is better, so it is a latency.
     let is_imported = cases.0.iter().chain(cases.1).any(|case| evidence.is_imported(*case));
     let is_foreign = is_imported && metric.direction == Direction::Lower;
-    let is_shortest = || metric.id.split('_').any(|word| word == "min");
-    let is_other = || metric.quantity() == Quantity::Cpu || is_shortest();
-    let other = (is_foreign && is_time(&metric.unit) && !is_other()).then(Tail::default);
+    let other = (is_foreign
+        && is_time(&metric.unit)
+        && !(metric.quantity() == Quantity::Cpu || metric.id.split('_').any(|word| word == "min")))
+    .then(Tail::default);
     let (tail, kind) = metric.tail().or(other).map_or((None, None), |tail| (Some(tail.share), tail.of));
     let kind = kind.as_deref().or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
     let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
     // Per run: where the kind's share is unknown, the share of all counts.
-    let points = |cases: &[u32]| {
-        let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
-        let known: BTreeSet<i64> = points.iter().map(|point| point.run).collect();
-        points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.run)));
-        points.sort_by_key(|point| point.position);
-        points
-    };
-    let (a, b) = (points(cases.0), points(cases.1));
-    let worst = |points: &[RunPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
-    let (worst_a, worst_b) = (worst(&a), worst(&b));
+    let (a, b) = (failure_points(index, of_kind.as_ref(), cases.0), failure_points(index, of_kind.as_ref(), cases.1));
+    let (worst_a, worst_b) = (worst_share(&a), worst_share(&b));
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
     let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
     let is_told = !a.is_empty() || !b.is_empty();
@@ -86,30 +84,35 @@ pub fn of(evidence: &Evidence, index: &Index<'_>, cases: (&[u32], &[u32]), metri
     // Any run suffices. Étalon then has no figure; other tools print it of successes only, as means always are.
     let is_beyond = tail.filter(|tail| share > *tail + 1e-9);
     let beyond = is_beyond.map(|tail| NoVerdict::Failures { side, share, tail });
-    // Where operations are known to fail, a run that does not tell may have any share of them.
+    // Where operations are known to fail, a run that does not report them may have any share of them.
     let silent = unknown.iter().find_map(|warning| match warning {
         Warning::FailuresUnknown { side, .. } => Some(NoVerdict::FailuresUnknown { side: *side }),
         _ => None,
     });
     Found {
-        no_verdict: beyond.or_else(|| silent.filter(|_| tail.is_some())),
+        no_verdict: beyond.or_else(|| if tail.is_some() { silent } else { None }),
         shares: differing(&a, &b, rules),
         unknown,
     }
 }
 
+fn worst_share(points: &[RunPoint]) -> f64 {
+    points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max)
+}
+
+fn failure_points(index: &Index<'_>, of_kind: Option<&String>, cases: &[u32]) -> Vec<RunPoint> {
+    let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
+    let known: BTreeSet<i64> = points.iter().map(|point| point.run).collect();
+    points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.run)));
+    points.sort_by_key(|point| point.position);
+    points
+}
+
 /// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
 fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> {
-    let mean = |points: &[RunPoint]| {
-        let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
-        (!points.is_empty()).then(|| sum / points.len() as f64)
-    };
-    let shares = Failures { a: mean(a), b: mean(b) };
+    let shares = Failures { a: mean_share(a), b: mean_share(b) };
     let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
-    let sample = |points: &[RunPoint]| {
-        as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
-    };
-    let (found, _) = estimate(&sample(a), &sample(b), rules, None);
+    let (found, _) = estimate(&exponentials_of(a), &exponentials_of(b), rules, None);
     let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {
         let (low, high) = stats::margin_bounds(SHARE_MARGIN);
         low <= found.lo && found.hi <= high
@@ -117,12 +120,23 @@ fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> 
     (!is_same).then_some(shares)
 }
 
+fn exponentials_of(points: &[RunPoint]) -> Sample {
+    as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
+}
+
+fn mean_share(points: &[RunPoint]) -> Option<f64> {
+    let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
+    (!points.is_empty()).then(|| sum / points.len() as f64)
+}
+
 /// Drops share rows without failures unless asked for by name: a known answer is no question.
 pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
-    let is_named = |row: &Comparison| matches!(filter, MetricFilter::Named(_)) && filter.shows(&row.metric);
-    let is_empty = |row: &Comparison| row.a.runs.iter().chain(&row.b.runs).all(|point| point.value == 0.0);
     for table in tables.iter_mut() {
-        table.rows.retain(|row| row.metric.quantity() != Quantity::Failures || is_named(row) || !is_empty(row));
+        table.rows.retain(|row| {
+            row.metric.quantity() != Quantity::Failures
+                || matches!(filter, MetricFilter::Named(_)) && filter.shows(&row.metric)
+                || !row.a.runs.iter().chain(&row.b.runs).all(|point| point.value == 0.0)
+        });
     }
     tables.retain(|table| !table.rows.is_empty());
 }

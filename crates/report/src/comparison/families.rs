@@ -13,7 +13,7 @@ use super::remedy::MOST_MORE;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
-/// The primary rows' part of the error beside others: 4 % of 5 %.
+/// The primary rows' part of the error next to others: 4 % of 5 %.
 const PRIMARY_PART: f64 = 0.8;
 
 /// Rows judged together.
@@ -27,14 +27,14 @@ pub enum Family {
 
 impl Family {
     /// The family of a metric of that role.
-    pub fn of(role: Role) -> Family {
+    pub fn for_role(role: Role) -> Family {
         match role {
             Role::Primary => Family::Primary,
             Role::Secondary | Role::Diagnostic => Family::Exploratory,
         }
     }
 
-    /// As in JSON.
+    /// The method's name as in JSON.
     pub fn method(self) -> &'static str {
         match self {
             Family::Primary => "holm",
@@ -73,20 +73,12 @@ type Asked = (usize, f64);
 
 /// Adjusts the p-values of both families, and judges every row without an obstacle.
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
-    let p_of = |row: &Comparison| {
-        let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
-        is_asked(row).then_some(estimate.p_t)
-    };
-    let of_family = |family: Family| -> Vec<Asked> {
-        let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
-        own.filter_map(|(place, row)| Some((place, p_of(row)?))).collect()
-    };
-    let (primary, exploratory) = (of_family(Family::Primary), of_family(Family::Exploratory));
+    let (primary, exploratory) =
+        (asked_of_family(rows, rules, Family::Primary), asked_of_family(rows, rules, Family::Exploratory));
     let families = Families { primary: primary.len(), exploratory: exploratory.len() };
-    let p = |asked: &[Asked]| asked.iter().map(|(_, p)| *p).collect::<Vec<f64>>();
     for (family, asked, adjusted) in [
-        (Family::Primary, &primary, stats::holm(&p(&primary))),
-        (Family::Exploratory, &exploratory, stats::benjamini_hochberg(&p(&exploratory))),
+        (Family::Primary, &primary, stats::holm(&p_values(&primary))),
+        (Family::Exploratory, &exploratory, stats::benjamini_hochberg(&p_values(&exploratory))),
     ] {
         // Scaled to the whole error, so that one threshold serves both.
         let part = families.part(family);
@@ -102,7 +94,21 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     families
 }
 
-/// Whether enough rounds ask this row, told before it is judged and after. "Differs" counts as a finding without a better side,
+fn asked_of_family(rows: &[&mut Comparison], rules: &Rules, family: Family) -> Vec<Asked> {
+    let own = rows.iter().enumerate().filter(|(_, row)| Family::for_role(row.metric.role) == family);
+    own.filter_map(|(place, row)| Some((place, p_to_adjust(row, rules)?))).collect()
+}
+
+fn p_values(asked: &[Asked]) -> Vec<f64> {
+    asked.iter().map(|(_, p)| *p).collect::<Vec<f64>>()
+}
+
+fn p_to_adjust(row: &Comparison, rules: &Rules) -> Option<f64> {
+    let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
+    is_asked(row).then_some(estimate.p_t)
+}
+
+/// Whether enough rounds ask this row, both before it is judged and after. "Differs" counts as a finding without a better side,
 /// too. A row that its own values keep from a verdict has been asked like the others: a family that such rows leave would be
 /// as small as chance makes it.
 pub(crate) fn is_asked(row: &Comparison) -> bool {
@@ -150,21 +156,20 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
     };
 }
 
-/// For the judge. Unpaired data have no spread between rounds: the equivalent one for as many rounds as the smaller
-/// side has runs stands in, so that "rounds needed" means runs per side.
+/// Converts an estimate for [`stats::judge`]. Unpaired data have no spread between rounds: the equivalent one for as
+/// many rounds as the smaller side has runs stands in, so that "rounds needed" means runs per side.
 fn as_ratio(estimate: &Estimate) -> PairedRatio {
     let n = f64::from(estimate.rounds.max(2));
-    let from_interval = || {
-        let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
-        half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
-    };
     PairedRatio {
         ratio: estimate.ratio,
         lo: estimate.lo,
         hi: estimate.hi,
         level: estimate.level,
         pairs: estimate.rounds,
-        log_sd: estimate.log_sd.unwrap_or_else(from_interval),
+        log_sd: estimate.log_sd.unwrap_or_else(|| {
+            let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
+            half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
+        }),
         p_t: estimate.p_t,
         sequence: estimate.sequence,
     }

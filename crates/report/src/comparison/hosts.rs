@@ -1,7 +1,6 @@
 //! Client hosts of a shared load: merged figures hide a slow one.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use model::{CLIENTS_ON, Case, Metric, Role};
 
 use super::clients::label;
@@ -30,14 +29,14 @@ const P99: &str = "response_p99_on_";
 pub struct HostsGroup {
     pub label: String,
     pub system: String,
-    /// In the order of the runs' records.
+    /// The hosts in the order of the runs' records.
     pub rows: Vec<HostRow>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRow {
     pub host: String,
-    /// In the order of [`HostsGroup::columns`].
+    /// The figures in the order of [`HostsGroup::columns`].
     pub figures: Vec<(Metric, Side)>,
     /// p99 over that of the middle host, figures of the runs.
     pub of_middle: Option<f64>,
@@ -61,36 +60,36 @@ impl HostsGroup {
     }
 }
 
-/// In the plan's order; only loads of named hosts.
+/// The groups in the plan's order; only loads that name their hosts have one.
 pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
-    let (mut found, mut places) = (Vec::<(&Case, Vec<u32>)>::new(), BTreeMap::new());
+    let mut found: IndexMap<_, (&Case, Vec<u32>)> = IndexMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
         if !systems.is_empty() && !systems.contains(&case.system) {
             continue;
         }
-        let place = *places.entry((&case.system, group_of(case, CLIENTS_ON))).or_insert_with(|| {
-            found.push((case, Vec::new()));
-            found.len() - 1
-        });
-        found[place].1.push(number);
+        let key = (&case.system, group_of(case, CLIENTS_ON));
+        found.entry(key).or_insert_with(|| (case, Vec::new())).1.push(number);
     }
-    let group = |(first, cases): &(&Case, Vec<u32>)| {
-        let rows = rows(evidence, index, first, cases, rules);
-        HostsGroup { label: label(index, first, CLIENTS_ON), system: first.system.clone(), rows }
-    };
-    found.iter().map(group).filter(|group| !group.rows.is_empty()).collect()
+    found
+        .values()
+        .map(|(first, cases)| {
+            let rows = rows(evidence, index, first, cases, rules);
+            HostsGroup { label: label(index, first, CLIENTS_ON), system: first.system.clone(), rows }
+        })
+        .filter(|group| !group.rows.is_empty())
+        .collect()
 }
 
 fn rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.
-    let of_hosts = || metrics.iter().filter(|metric| metric.role == Role::Diagnostic);
+    let of_hosts: Vec<&Metric> = metrics.iter().filter(|metric| metric.role == Role::Diagnostic).collect();
     let first = COLUMNS[0].0;
     let row = |host: &str| {
         let figures: Vec<(Metric, Side)> = COLUMNS
             .iter()
             .filter_map(|(prefix, _)| {
-                let metric = of_hosts().find(|metric| metric.id.strip_prefix(prefix) == Some(host))?;
+                let metric = of_hosts.iter().copied().find(|metric| metric.id.strip_prefix(prefix) == Some(host))?;
                 Some((metric.clone(), judging::point(evidence, index, &case.system, cases, metric, rules)))
             })
             .collect();
@@ -98,7 +97,8 @@ fn rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rule
         // Older stores lack a metric: no row rather than a shifted one.
         (is_here && figures.len() == COLUMNS.len()).then(|| HostRow { host: host.to_owned(), figures, of_middle: None })
     };
-    let mut rows: Vec<HostRow> = of_hosts().filter_map(|metric| row(metric.id.strip_prefix(first)?)).collect();
+    let mut rows: Vec<HostRow> =
+        of_hosts.iter().copied().filter_map(|metric| row(metric.id.strip_prefix(first)?)).collect();
     let mut all: Vec<f64> = rows.iter().filter_map(HostRow::p99).collect();
     all.sort_unstable_by(f64::total_cmp);
     // Of two the faster is the reference, as where the engine marks runs.

@@ -23,18 +23,18 @@ pub struct Readings {
     unavailable: Vec<(NoValue, usize)>,
 }
 
-/// By case and metric, metrics in the order of the first run.
+/// Readings by case and metric; a case's metrics are in the order of its first run.
 pub struct Index<'a> {
     pub lookup: Lookup<'a>,
     readings: BTreeMap<(u32, &'a str), Readings>,
     pub ends: BTreeMap<u32, Ends>,
     /// What runs that were measured again had said first, by case and metric, then by round.
     pub first: BTreeMap<(u32, String), BTreeMap<u32, f64>>,
-    /// Metrics of a benchmark that runs tell in other units or turn another way: as the first such run has it.
+    /// Metrics of a benchmark that runs report in other units or turn another way: as the first such run has it.
     conflicts: BTreeMap<(&'a str, &'a str), &'a Metric>,
     /// Each metric of a benchmark as its first run has it.
-    told: BTreeMap<(&'a str, &'a str), &'a Metric>,
-    /// By benchmark, primary ones first.
+    reported: BTreeMap<(&'a str, &'a str), &'a Metric>,
+    /// The metrics of each benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
 
@@ -46,13 +46,13 @@ impl<'a> Index<'a> {
             ends: missing_runs::ends(evidence),
             first: missing_runs::measured_first(evidence),
             conflicts: BTreeMap::new(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             metrics: BTreeMap::new(),
         };
         for stored in &evidence.measurements {
             let Some(case) = evidence.case(stored.case) else { continue };
             let metric = &stored.measurement.metric;
-            let first = *index.told.entry((&case.benchmark, &metric.id)).or_insert_with(|| {
+            let first = *index.reported.entry((&case.benchmark, &metric.id)).or_insert_with(|| {
                 index.metrics.entry(case.benchmark.clone()).or_default().push(metric.clone());
                 metric
             });
@@ -93,21 +93,22 @@ impl<'a> Index<'a> {
             .map(|(_, id)| id)
     }
 
-    /// Another unit or direction in which runs of these cases, of one benchmark or of several, tell a metric.
+    /// Another unit or direction in which runs of these cases, of one benchmark or of several, report a metric.
     fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
         let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
-        let mut told = benchmarks.flat_map(|name| {
+        let mut reported = benchmarks.flat_map(|name| {
             let key = (name.as_str(), metric.id.as_str());
-            [self.told.get(&key), self.conflicts.get(&key)].into_iter().flatten()
+            [self.reported.get(&key), self.conflicts.get(&key)].into_iter().flatten()
         });
-        let other = told.find(|other| (&other.unit, other.direction) != (&metric.unit, metric.direction))?;
-        Some(match other.unit == metric.unit {
-            true => Conflict::Direction,
-            false => Conflict::Units(format!("its runs tell it in `{}` and in `{}`", metric.unit, other.unit)),
+        let other = reported.find(|other| (&other.unit, other.direction) != (&metric.unit, metric.direction))?;
+        Some(if other.unit == metric.unit {
+            Conflict::Direction
+        } else {
+            Conflict::Units(format!("its runs tell it in `{}` and in `{}`", metric.unit, other.unit))
         })
     }
 
-    /// In run order, for the requested rounds.
+    /// The values of the requested rounds in run order.
     pub fn sample(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
         let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.round));
         Sample::from_runs(points.map(|point| RunValue { round: point.round, value: point.value }))
@@ -118,26 +119,26 @@ impl<'a> Index<'a> {
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.round).collect()
     }
 
-    /// Of several cases, in run order.
+    /// The values of several cases in run order.
     pub fn points(&self, cases: &[u32], metric: &str) -> Vec<RunPoint> {
         self.pooled(cases, metric).points
     }
 
-    /// In run order, if each run of the case has one; else why not, and how many lack it: the others would stand for them.
+    /// The values in run order, if each run of the case has one; else why not, and how many runs have none: the others
+    /// would stand for them.
     pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
         let Readings { points, unavailable: missing } = self.pooled(&[case], metric);
         let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
-        let lacking = measured.saturating_sub(points.len());
-        let unavailable = |reason: &str| Absence::Unavailable.because(reason);
+        let missing_runs = measured.saturating_sub(points.len());
         match missing.into_iter().next() {
             _ if failed > 0 => Err((unavailable(&format!("{} failed", count(failed, "run"))), failed)),
-            Some((missing, _)) if points.is_empty() => Err((missing, lacking)),
-            None if points.is_empty() => Err((unavailable("no run was measured"), lacking)),
-            _ if lacking == 0 => Ok(points),
+            Some((missing, _)) if points.is_empty() => Err((missing, missing_runs)),
+            None if points.is_empty() => Err((unavailable("no run was measured"), missing_runs)),
+            _ if missing_runs == 0 => Ok(points),
             missing => {
                 let NoValue { kind, reason } =
                     missing.map_or_else(|| unavailable("nothing is told of it"), |(missing, _)| missing);
-                Err((kind.because(format!("{reason} (in {lacking} of {})", count(measured, "run"))), lacking))
+                Err((kind.because(format!("{reason} (in {missing_runs} of {})", count(measured, "run"))), missing_runs))
             }
         }
     }
@@ -147,7 +148,7 @@ impl<'a> Index<'a> {
         self.pooled(cases, metric).unavailable
     }
 
-    /// Of several cases, in run order.
+    /// The readings of several cases in run order.
     fn pooled(&self, cases: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
         for case in cases {
@@ -162,9 +163,13 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Why the values of a metric cannot be held against each other.
+fn unavailable(reason: &str) -> NoValue {
+    Absence::Unavailable.because(reason)
+}
+
+/// Why the values of a metric cannot be compared.
 enum Conflict {
-    /// In words.
+    /// The units, in words.
     Units(String),
     Direction,
 }
@@ -187,7 +192,7 @@ impl Readings {
     }
 }
 
-/// Of both sides.
+/// The cases of both sides of a row.
 pub struct RowCases<'a> {
     /// Column heads.
     pub labels: (&'a str, &'a str),
@@ -207,7 +212,7 @@ pub struct RowCases<'a> {
     pub is_shown: &'a dyn Fn(&Metric) -> bool,
 }
 
-/// Without verdict, which needs all rows.
+/// Makes a row whose verdict is still open: a verdict needs all rows of the family.
 pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
     let too_few = missing_runs::too_few_operations(index, cases, metric);
@@ -229,20 +234,21 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         (_, Quantity::Failures) => share_estimate(&matched.a, &matched.b, rules, seed),
         _ => estimate(&matched.a, &matched.b, rules, seed),
     };
-    let failures = failures::of(evidence, index, (cases.a, cases.b), metric, rules);
+    let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings = cases.warnings.clone();
     warnings.extend(failures.unknown);
     let sides = [(&side_a, SideLetter::A), (&side_b, SideLetter::B)];
     warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
-    let rounding = rounding_step((evidence, index), metric, (cases, &sample_a, &sample_b));
+    let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
-    let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
+    let estimate = estimate.map(|found| widened(found, clock, rounding, &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
-    let otherwise = |found| missing_runs::otherwise(index, cases, metric, &matched, (found, rules));
-    let repeated = estimate.as_ref().map_or(Ok(None), otherwise);
+    let repeated = estimate
+        .as_ref()
+        .map_or(Ok(None), |found| missing_runs::otherwise(index, cases, metric, &matched, (found, rules)));
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
@@ -255,14 +261,14 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))
         .or_else(|| rules.unjudged().map(NoVerdict::Unfinished))
-        .or_else(|| missing_runs::lacking(index, cases, metric))
+        .or_else(|| missing_runs::missing_runs_reason(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
-        .or_else(|| under_step(step?, (&side_a, &side_b), (estimate.as_ref()?, are_apart), rules))
+        .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
     let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
-    let estimate = estimate.filter(|_| rules.unjudged().is_none());
+    let estimate = if rules.unjudged().is_none() { estimate } else { None };
     warnings.extend(estimate.iter().flat_map(doubts));
     fill_detectable(&mut warnings, estimate.as_ref());
     Comparison {
@@ -291,17 +297,21 @@ fn withheld(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<
     }
 }
 
-/// Where more rounds alone would not help, the reason is the other one.
+/// Where more rounds alone would not help, the reason for having no verdict is this one instead.
 fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
     let is_of_rounds = matches!(refusal, NoVerdict::TooFewRounds { .. }) && metric.role != Role::Diagnostic;
-    cases.no_verdict.clone().filter(|_| is_of_rounds).unwrap_or(refusal)
+    match &cases.no_verdict {
+        Some(reason) if is_of_rounds => reason.clone(),
+        _ => refusal,
+    }
 }
 
 /// The coarser clock's step. Each side is checked alone: they may have different clocks.
 fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
-    let steps =
-        [a, b].into_iter().filter(|_| is_time(&metric.unit)).filter_map(|side| stats::clock_step(side.values()));
-    steps.reduce(f64::max)
+    if !is_time(&metric.unit) {
+        return None;
+    }
+    [a, b].into_iter().filter_map(|side| stats::clock_step(side.values())).reduce(f64::max)
 }
 
 /// Finds the step of values that another tool printed. Whatever unit a time was converted to, it was printed in the one in
@@ -311,8 +321,11 @@ fn printed_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     let least = positive.fold(f64::INFINITY, f64::min);
     let unit =
         if is_time(&metric.unit) { 1e3_f64.powi((least.log10() / 3.0).floor().clamp(-3.0, 3.0) as i32) } else { 1.0 };
-    let printed = |side: &Sample| side.values().iter().map(|value| value / unit).collect::<Vec<f64>>();
-    stats::rounding_step(&printed(a), &printed(b)).map(|step| step * unit)
+    stats::rounding_step(&in_unit(a, unit), &in_unit(b, unit)).map(|step| step * unit)
+}
+
+fn in_unit(side: &Sample, unit: f64) -> Vec<f64> {
+    side.values().iter().map(|value| value / unit).collect::<Vec<f64>>()
 }
 
 /// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
@@ -326,11 +339,14 @@ fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<
 }
 
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
-/// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values tell.
+/// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values show it.
 fn rounding_step(
-    (evidence, index): (&Evidence, &Index<'_>),
+    evidence: &Evidence,
+    index: &Index<'_>,
     metric: &Metric,
-    (cases, a, b): (&RowCases<'_>, &Sample, &Sample),
+    cases: &RowCases<'_>,
+    a: &Sample,
+    b: &Sample,
 ) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
@@ -339,51 +355,60 @@ fn rounding_step(
     if metric.role == Role::Diagnostic || !hardly_varies || a.n() == 0 || b.n() == 0 {
         return None;
     }
-    let both = || a.values().iter().chain(b.values()).copied();
-    let of_sides = || cases.a.iter().chain(cases.b).copied();
-    if of_sides().any(|case| evidence.is_imported(case)) {
+    let both: Vec<f64> = a.values().iter().chain(b.values()).copied().collect();
+    let of_sides: Vec<u32> = cases.a.iter().chain(cases.b).copied().collect();
+    if of_sides.iter().copied().any(|case| evidence.is_imported(case)) {
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
         let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
-        let bucket = of_sides().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
-        let bucket = bucket.map(|share| share * both().fold(0.0, f64::max));
+        let bucket =
+            of_sides.iter().copied().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
+        let bucket = bucket.map(|share| share * both.iter().copied().fold(0.0, f64::max));
         return if is_counted { None } else { printed_step(metric, a, b).into_iter().chain(bucket).reduce(f64::max) };
     }
     if quantity == Quantity::Cpu {
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
-        return stats::common_step(both());
+        return stats::common_step(both.iter().copied());
     }
     if is_time(&metric.unit) {
-        return Some(OWN * both().fold(0.0, f64::max));
+        return Some(OWN * both.iter().copied().fold(0.0, f64::max));
     }
-    let length_of = |case: u32| {
-        let schedule = &evidence.header_of(case).plan.schedule;
-        evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
-    };
-    let step = |case: u32| match length_of(case) {
-        Length::Duration(length) if quantity == Quantity::Rate => {
-            Some(ending_together(evidence, index, case)? / length.as_secs_f64())
-        }
-        _ => None,
-    };
-    of_sides().filter_map(step).reduce(f64::max)
+    of_sides
+        .iter()
+        .copied()
+        .filter_map(|case| match length_of(evidence, case) {
+            Length::Duration(length) if quantity == Quantity::Rate => {
+                Some(ending_together(evidence, index, case)? / length.as_secs_f64())
+            }
+            _ => None,
+        })
+        .reduce(f64::max)
+}
+
+fn length_of(evidence: &Evidence, case: u32) -> Length {
+    let schedule = &evidence.header_of(case).plan.schedule;
+    evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
 }
 
 /// The operations by which a count in the measured part may move at once. `None` where those at its edges count by their
 /// shares, which stores of earlier builds do not: there all clients of a closed loop may end together.
 fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
     let point = &evidence.case(case)?.point;
-    let value = |key: &str| point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0);
-    if value("rate").is_some() {
+    if positive(point, "rate").is_some() {
         return Some(1.0);
     }
     let has_shares = index.has(case, CONCURRENCY);
-    (!has_shares).then(|| value("clients").or_else(|| value("depth")).unwrap_or(1.0))
+    (!has_shares).then(|| positive(point, "clients").or_else(|| positive(point, "depth")).unwrap_or(1.0))
+}
+
+fn positive(point: &model::Point, key: &str) -> Option<f64> {
+    point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0)
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
-fn widened(estimate: Estimate, (clock, rounding): (Option<f64>, Option<f64>), a: &Side, b: &Side) -> Estimate {
+fn widened(estimate: Estimate, clock: Option<f64>, rounding: Option<f64>, a: &Side, b: &Side) -> Estimate {
     // Where values vary by a clock's steps, what each is off by is evened out over the runs.
-    let step = clock.filter(|_| estimate.p_t == 0.0).into_iter().chain(rounding).reduce(f64::max);
+    let clock = if estimate.p_t == 0.0 { clock } else { None };
+    let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let (Some(step), Some(a), Some(b)) = (step, &a.summary, &b.summary) else { return estimate };
     if a.median <= 0.0 || b.median <= 0.0 {
         return estimate;
@@ -397,23 +422,22 @@ fn excludes_one(estimate: &Estimate) -> bool {
 }
 
 /// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
-fn under_step(
-    step: f64,
-    (a, b): (&Side, &Side),
-    (estimate, are_apart): (&Estimate, bool),
-    rules: &Rules,
-) -> Option<NoVerdict> {
+fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, are_apart: bool, rules: &Rules) -> Option<NoVerdict> {
     /// Tolerance between tick lengths.
     const JITTER: f64 = 1.01;
     let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
-    let within = |ratio: f64| ratio.ln().abs() <= (1.0 + rules.margin).ln();
-    let are_equal = within(estimate.lo) && within(estimate.hi) && step <= rules.margin * a.min(b);
-    // What tells the sides apart but for what the steps can do may be of the steps.
+    let are_equal =
+        is_within_margin(estimate.lo, rules) && is_within_margin(estimate.hi, rules) && step <= rules.margin * a.min(b);
+    // What distinguishes the sides but for what the steps can do may be of the steps.
     let is_open = are_apart && !excludes_one(estimate);
     (((a - b).abs() <= JITTER * step || is_open) && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 
-/// In order, joined.
+fn is_within_margin(ratio: f64, rules: &Rules) -> bool {
+    ratio.ln().abs() <= (1.0 + rules.margin).ln()
+}
+
+/// Joins the texts in order, each once.
 pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for text in texts {
@@ -427,8 +451,12 @@ pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 /// Keys with equal values in all cases.
 fn common_point(cases: &[&Case]) -> model::Point {
     let Some(first) = cases.first() else { return model::Point::new() };
-    let shared = |(key, value): &(&String, &Value)| cases.iter().all(|c| c.point.get(*key) == Some(value));
-    first.point.iter().filter(shared).map(|(key, value)| (key.clone(), value.clone())).collect()
+    first
+        .point
+        .iter()
+        .filter(|(key, value)| cases.iter().all(|c| c.point.get(*key) == Some(value)))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 pub fn side(
@@ -447,14 +475,14 @@ pub fn side(
         system: distinct(systems),
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
-        half_width: stats::relative_half_width(&sample, rules.level).filter(|_| rules.unjudged().is_none()),
+        half_width: if rules.unjudged().is_none() { stats::relative_half_width(&sample, rules.level) } else { None },
         runs: readings.points,
         unavailable: readings.unavailable,
     };
     (side, sample)
 }
 
-/// The side of cases by themselves, without figures where a run lacks them.
+/// The side of cases by themselves, without figures where a run has none.
 pub fn point(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -475,10 +503,11 @@ pub fn point(
 }
 
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
-    let missing = |side: &Side, letter| {
-        side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing() })
-    };
-    missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
+    missing_figure(a, SideLetter::A).or_else(|| missing_figure(b, SideLetter::B))
+}
+
+fn missing_figure(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
+    side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing() })
 }
 
 /// Exponentials by [`failures::as_exponentials`].
@@ -487,8 +516,8 @@ fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 
-/// Where a side has no value, `missing_side` has said so. Without a seed it has no permutation test and no bootstrap, which take
-/// most of the time, and on which no verdict rests.
+/// Estimates the ratio of two sides. Where a side has no value, `missing_side` has said so. Without a seed the estimate
+/// has no permutation test and no bootstrap: they take most of the time, and no verdict rests on them.
 pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         let why = "there is no round in which every case has a value on both sides".to_owned();
@@ -514,8 +543,8 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> 
         None => stats::paired_ratio(&pairs, rules.level)?,
         Some(sequence) => sequence.ratio(&pairs)?,
     };
-    // What holds at one look alone is not shown beside what holds at all.
-    let seed = seed.filter(|_| rules.sequence.is_none());
+    // What holds at one look alone is not shown next to what holds at all.
+    let seed = if rules.sequence.is_none() { seed } else { None };
     Ok(Estimate {
         scale: Scale::Ratio,
         ratio: ratio.ratio,
@@ -564,12 +593,14 @@ fn unpaired_estimate(
 
 /// A side without any value already has that as its reason.
 fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
-    let missing = |(missing, runs): &(NoValue, usize)| Warning::Missing {
-        side: letter,
-        runs: *runs,
-        reason: missing.to_string(),
-    };
-    if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
+    if side.summary.is_some() {
+        side.unavailable
+            .iter()
+            .map(|(missing, runs)| Warning::Missing { side: letter, runs: *runs, reason: missing.to_string() })
+            .collect()
+    } else {
+        Vec::new()
+    }
 }
 
 fn unpaired(matched: &Matched, rules: &Rules) -> Option<Warning> {
@@ -604,11 +635,10 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 /// Says that runs of a side are of a system that was no longer the one before its first run.
 pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
-    let is_change = |mark: &&Mark| mark.kind == MarkKind::SystemChanged;
     let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run(*id)).collect();
     stored.sort_by_key(|run| run.planned.position);
     let (first, mark) = stored.iter().enumerate().find_map(|(index, run)| {
-        let mark = lookup.marks_of(run.id).find(is_change)?;
+        let mark = lookup.marks_of(run.id).find(|mark| mark.kind == MarkKind::SystemChanged)?;
         Some((index, mark))
     })?;
     let last_before = stored[..first].last().map(|run| run.planned.round);
@@ -630,29 +660,32 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
     Some(NoVerdict::Voided { what: (*what).to_owned(), runs: with_it.len() })
 }
 
-/// One warning per kind. What disturbed the machine is told of all runs at once, and here only if one side had more of it.
+/// One warning per kind. What disturbed the machine is reported for all runs at once, and here only if one side had more of it.
 pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
     let mut found: Vec<(MarkKind, Vec<(i64, &Mark)>)> = Vec::new();
     // Where a side came from is said once, above the tables.
-    let is_of_row = |mark: &Mark| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source;
-    for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| is_of_row(mark)) {
+    for (id, mark) in
+        lookup.marks(&runs).filter(|(_, mark)| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source)
+    {
         // Each note text is a warning of its own.
-        let is_same = |(kind, those): &&mut (MarkKind, Vec<(i64, &Mark)>)| {
-            *kind == mark.kind && (*kind != MarkKind::Note || those[0].1.detail == mark.detail)
-        };
-        match found.iter_mut().find(is_same) {
+        match found
+            .iter_mut()
+            .find(|(kind, those)| *kind == mark.kind && (*kind != MarkKind::Note || those[0].1.detail == mark.detail))
+        {
             Some((_, those)) => those.push((*id, mark)),
             None => found.push((mark.kind, vec![(*id, mark)])),
         }
     }
-    let warning = |(kind, those): (MarkKind, Vec<(i64, &Mark)>)| {
-        let first = &those[0].1.detail;
-        let ids: BTreeSet<i64> = those.iter().map(|(id, _)| *id).collect();
-        let is_of_all = ids.len() == 1 || first.is_empty() || those.iter().all(|(_, mark)| mark.detail == *first);
-        let detail = if is_of_all { first.clone() } else { format!("in the first, {first}") };
-        let data = those.iter().find_map(|(_, mark)| mark.data);
-        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail, data }
-    };
-    found.into_iter().map(warning).collect()
+    found
+        .into_iter()
+        .map(|(kind, those)| {
+            let first = &those[0].1.detail;
+            let ids: BTreeSet<i64> = those.iter().map(|(id, _)| *id).collect();
+            let is_of_all = ids.len() == 1 || first.is_empty() || those.iter().all(|(_, mark)| mark.detail == *first);
+            let detail = if is_of_all { first.clone() } else { format!("in the first, {first}") };
+            let data = those.iter().find_map(|(_, mark)| mark.data);
+            Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail, data }
+        })
+        .collect()
 }

@@ -19,21 +19,29 @@ const FAR_MS: u64 = 3_600_000;
 /// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
 /// a whole in it. `unused` keys make neither sides nor rows.
 pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCases {
-    let cases = |indices: &[u32]| indices.iter().filter_map(|index| evidence.case(*index)).collect::<Vec<_>>();
-    let mut keys = hidden(&cases(a), unused);
-    keys.extend(hidden(&cases(b), unused));
-    let identity = |index: u32| evidence.case(index).map(|case| values_of(case, &keys));
-    let of_b: BTreeMap<_, u32> = b.iter().filter_map(|index| Some((identity(*index)?, *index))).collect();
-    let pairs: Vec<(u32, u32)> = a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(*index)?)?))).collect();
+    let mut keys = hidden(&cases_of(evidence, a), unused);
+    keys.extend(hidden(&cases_of(evidence, b), unused));
+    let of_b: BTreeMap<_, u32> =
+        b.iter().filter_map(|index| Some((identity(evidence, &keys, *index)?, *index))).collect();
+    let pairs: Vec<(u32, u32)> =
+        a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(evidence, &keys, *index)?)?))).collect();
     let without_counterpart = (a.len() + b.len()).saturating_sub(2 * pairs.len());
     MatchedCases { pairs, without_counterpart }
+}
+
+fn identity(evidence: &Evidence, keys: &[String], index: u32) -> Option<Vec<String>> {
+    evidence.case(index).map(|case| values_of(case, &keys))
+}
+
+fn cases_of<'a>(evidence: &'a Evidence, indices: &[u32]) -> Vec<&'a model::Case> {
+    indices.iter().filter_map(|index| evidence.case(*index)).collect::<Vec<_>>()
 }
 
 /// Cases of A with their counterparts of B.
 #[derive(Clone, Debug, Default)]
 pub struct MatchedCases {
     pub pairs: Vec<(u32, u32)>,
-    /// On both sides; they take no part.
+    /// Number of cases on both sides that have no counterpart and take no part.
     pub without_counterpart: usize,
 }
 
@@ -48,24 +56,25 @@ pub struct Matched {
 /// fast. Unpaired, a round has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
 pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
-    let sample = |case: u32, is_asked: &dyn Fn(u32) -> bool| {
-        let own = index.sample(case, &metric.id, is_asked);
-        if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
-    };
     let MatchedCases { pairs: cases, without_counterpart } = cases;
-    let metric = metric.id.as_str();
     if let ([(a, b)], 0) = (&cases[..], *without_counterpart) {
-        return Matched { a: sample(*a, &|_| true), b: sample(*b, &|_| true), left_out: None };
+        return Matched {
+            a: sample(index, *a, metric, &|_| true),
+            b: sample(index, *b, metric, &|_| true),
+            left_out: None,
+        };
     }
-    let known: Vec<CasePair> = cases.iter().map(|(a, b)| CasePair::new(index, [*a, *b], metric, pairing)).collect();
+    let known: Vec<CasePair> = cases.iter().map(|(a, b)| CasePair::new(index, [*a, *b], &metric.id, pairing)).collect();
     let parts: Vec<&CasePair> = known.iter().filter(|pair| pair.takes_part()).collect();
     let whole = [0, 1].map(|side| {
         let all = parts.iter().map(|pair| pair.compared[side].clone());
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
     });
     let side = |side: usize| {
-        let of = |pair: &&CasePair| sample(pair.cases[side], &|round| whole[side].contains(&round));
-        let samples: Vec<Sample> = parts.iter().map(of).collect();
+        let samples: Vec<Sample> = parts
+            .iter()
+            .map(|pair| sample(index, pair.cases[side], metric, &|round| whole[side].contains(&round)))
+            .collect();
         Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_rounds()
     };
     let rounds: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
@@ -77,10 +86,15 @@ pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing
     Matched { a: side(0), b: side(1), left_out }
 }
 
-/// With the rounds that have a value.
+fn sample(index: &Index<'_>, case: u32, metric: &Metric, is_asked: &dyn Fn(u32) -> bool) -> Sample {
+    let own = index.sample(case, &metric.id, is_asked);
+    if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
+}
+
+/// A case of A and its counterpart, with the rounds that have a value.
 struct CasePair {
     cases: [u32; 2],
-    /// On either side.
+    /// Rounds that have a value on either side.
     measured: BTreeSet<u32>,
     /// Rounds compared on each side: equal if paired. Unpaired rounds mean nothing to the other side.
     compared: [BTreeSet<u32>; 2],
@@ -91,9 +105,9 @@ impl CasePair {
         let of_sides = cases.map(|case| index.rounds(case, metric));
         let [a, b] = &of_sides;
         let measured = a.union(b).copied().collect();
-        let both = || a.intersection(b).copied().collect::<BTreeSet<u32>>();
+        let both: BTreeSet<u32> = a.intersection(b).copied().collect();
         let compared = match pairing {
-            Pairing::Paired => [both(), both()],
+            Pairing::Paired => [both.clone(), both],
             Pairing::Unpaired => of_sides,
         };
         CasePair { cases, measured, compared }
@@ -106,14 +120,10 @@ impl CasePair {
 
 /// Counts rounds whose runs began an hour or more apart, as after a resume.
 pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
-    let began = |case: u32| -> BTreeMap<u32, i64> {
-        let measured = lookup.attempts(&[case]).filter(|run| run.state == RunState::Measured);
-        measured.filter_map(|run| Some((run.planned.round, lookup.evidence().began_unix_ms(run)?))).collect()
-    };
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
     for (a, b) in cases {
-        let of_b = began(*b);
-        for (round, instant) in began(*a) {
+        let of_b = began_by_round(lookup, *b);
+        for (round, instant) in began_by_round(lookup, *a) {
             let Some(other) = of_b.get(&round) else { continue };
             let longest = apart_ms.entry(round).or_default();
             *longest = (*longest).max(instant.abs_diff(*other));
@@ -122,4 +132,9 @@ pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
     let far: Vec<u64> = apart_ms.values().copied().filter(|ms| *ms >= FAR_MS).collect();
     let longest = far.iter().max()?;
     Some(Warning::FarApart { rounds: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_MS as f64 })
+}
+
+fn began_by_round(lookup: &Lookup<'_>, case: u32) -> BTreeMap<u32, i64> {
+    let measured = lookup.attempts(&[case]).filter(|run| run.state == RunState::Measured);
+    measured.filter_map(|run| Some((run.planned.round, lookup.evidence().began_unix_ms(run)?))).collect()
 }

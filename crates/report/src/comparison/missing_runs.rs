@@ -49,7 +49,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     ends
 }
 
-/// Tells whether the case that is compared with this one has a value of the metric.
+/// Whether the case that is compared with this one has a value of the metric.
 fn counterpart_has(index: &Index<'_>, cases: &RowCases<'_>, case: u32, metric: &Metric) -> bool {
     let mut others = cases.matched.pairs.iter().filter_map(|(a, b)| match case {
         case if case == *a => Some(*b),
@@ -64,40 +64,54 @@ fn runs_with_too_few(index: &Index<'_>, case: u32, metric: &Metric) -> usize {
     missing.filter(|(why, _)| why.operations_needed().is_some()).map(|(_, runs)| runs).sum()
 }
 
-/// The row is n/a if a run of either side had too few operations for the metric and no run lacks it for another reason.
+/// The row is n/a if a run of either side had too few operations for the metric and no run misses it for another reason.
 /// Run by run, chance would decide which runs have it. Cases that have it on neither side take no part, unless all are such.
 pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let has = |case: u32| !index.points(&[case], &metric.id).is_empty();
-    let all = || cases.a.iter().chain(cases.b).copied();
-    let is_none = !all().any(has);
-    let parts = || all().filter(|case| is_none || has(*case) || counterpart_has(index, cases, *case, metric));
-    let missing: Vec<_> = parts().flat_map(|case| index.unavailable(&[case], &metric.id)).collect();
+    let all: Vec<u32> = cases.a.iter().chain(cases.b).copied().collect();
+    let is_none = !all.iter().copied().any(has);
+    let parts: Vec<u32> = all
+        .iter()
+        .copied()
+        .filter(|case| is_none || has(*case) || counterpart_has(index, cases, *case, metric))
+        .collect();
+    let missing: Vec<_> = parts.iter().copied().flat_map(|case| index.unavailable(&[case], &metric.id)).collect();
     let needed: Option<Vec<u64>> = missing.iter().map(|(why, _)| why.operations_needed()).collect();
     Some(NoVerdict::TooFewOperations {
         needed: needed?.into_iter().max()?,
         runs: missing.iter().map(|(_, runs)| runs).sum(),
-        of: parts().filter_map(|case| index.ends.get(&case)).map(|ends| ends.measured).sum(),
+        of: parts.iter().copied().filter_map(|case| index.ends.get(&case)).map(|ends| ends.measured).sum(),
     })
 }
 
-/// Of the side of which more runs lack the metric. A case that has nothing of it takes no part, unless its counterpart
-/// has.
-pub fn lacking(index: &Index<'_>, cases_of_row: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
-    let of_side = |cases: &[u32], side| {
-        let (mut runs, mut of) = (0, 0);
-        for case in cases {
-            let Some(ends) = index.ends.get(case) else { continue };
-            let has = index.points(&[*case], &metric.id).len();
-            let is_part = index.has(*case, &metric.id) || counterpart_has(index, cases_of_row, *case, metric);
-            let of_length = runs_with_too_few(index, *case, metric);
-            runs += ends.failed + if is_part { ends.measured.saturating_sub(has + of_length) } else { 0 };
-            of += ends.failed + ends.measured;
-        }
-        (runs > 0).then_some((runs, NoVerdict::Lacking { side, runs, of }))
-    };
-    let (a, b) = (of_side(cases_of_row.a, SideLetter::A), of_side(cases_of_row.b, SideLetter::B));
+/// The reason of the side on which more runs have no value of the metric. A case that has none takes no part, unless
+/// its counterpart has one.
+pub fn missing_runs_reason(index: &Index<'_>, cases_of_row: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+    let (a, b) = (
+        incomplete_side(index, cases_of_row, metric, cases_of_row.a, SideLetter::A),
+        incomplete_side(index, cases_of_row, metric, cases_of_row.b, SideLetter::B),
+    );
     let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
     worse.map(|(_, found)| found)
+}
+
+fn incomplete_side(
+    index: &Index<'_>,
+    cases_of_row: &RowCases<'_>,
+    metric: &Metric,
+    cases: &[u32],
+    side: SideLetter,
+) -> Option<(usize, NoVerdict)> {
+    let (mut runs, mut of) = (0, 0);
+    for case in cases {
+        let Some(ends) = index.ends.get(case) else { continue };
+        let has = index.points(&[*case], &metric.id).len();
+        let is_part = index.has(*case, &metric.id) || counterpart_has(index, cases_of_row, *case, metric);
+        let of_length = runs_with_too_few(index, *case, metric);
+        runs += ends.failed + if is_part { ends.measured.saturating_sub(has + of_length) } else { 0 };
+        of += ends.failed + ends.measured;
+    }
+    (runs > 0).then_some((runs, NoVerdict::IncompleteRuns { side, runs, of }))
 }
 
 /// One run in so many, or just one, may be repeated on a side beyond those of the other.
@@ -136,16 +150,29 @@ pub fn unfair(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<S
     if evidence.apart.is_some() {
         return Some("measured apart".to_owned());
     }
-    let ends = || cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?)));
-    let measured = ends().map(|(_, ends)| ends.measured).min()?;
-    let beyond = |of: fn(&Ends) -> &BTreeSet<u32>, is_choice: &dyn Fn(usize, usize) -> bool, what: &str| {
-        let (most, case) = ends().map(|(case, ends)| (of(ends).len(), case)).max()?;
-        let least = ends().map(|(_, ends)| of(ends).len()).min()?;
-        let system = &evidence.case(case)?.system;
-        is_choice(most, least).then(|| format!("{} of {system} {what} at first", count(most, "run")))
-    };
-    beyond(|ends| &ends.failed_first, &|most, least| is_choice(most, least, measured), "failed")
-        .or_else(|| beyond(|ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
+    let ends: Vec<(u32, &Ends)> = cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?))).collect();
+    let measured = ends.iter().map(|(_, ends)| ends.measured).min()?;
+    repeated_more_often(
+        evidence,
+        &ends,
+        |ends| &ends.failed_first,
+        &|most, least| is_choice(most, least, measured),
+        "failed",
+    )
+    .or_else(|| repeated_more_often(evidence, &ends, |ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
+}
+
+fn repeated_more_often(
+    evidence: &Evidence,
+    all: &[(u32, &Ends)],
+    of: fn(&Ends) -> &BTreeSet<u32>,
+    is_choice: &dyn Fn(usize, usize) -> bool,
+    what: &str,
+) -> Option<String> {
+    let (most, case) = all.iter().map(|(case, ends)| (of(ends).len(), *case)).max()?;
+    let least = all.iter().map(|(_, ends)| of(ends).len()).min()?;
+    let system = &evidence.case(case)?.system;
+    is_choice(most, least).then(|| format!("{} of {system} {what} at first", count(most, "run")))
 }
 
 /// How often étalon ended under each system, in whatever case: few in each case may be many in all.
@@ -160,8 +187,12 @@ pub fn cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeM
 
 /// How often étalon ended under the systems of each side.
 pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, sides: [&[u32]; 2]) -> [usize; 2] {
-    let system = |case: &u32| evidence.case(*case).map(|case| case.system.as_str());
-    let [of_a, of_b] = sides.map(|cases| cases.iter().filter_map(system).collect::<BTreeSet<&str>>());
+    let [of_a, of_b] = sides.map(|cases| {
+        cases
+            .iter()
+            .filter_map(|case| evidence.case(*case).map(|case| case.system.as_str()))
+            .collect::<BTreeSet<&str>>()
+    });
     if of_a == of_b {
         return [0, 0];
     }
@@ -192,9 +223,7 @@ fn repeated(
     matched: &Matched,
     (found, rules): (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
-    let ends = |cases: &[u32]| -> Vec<&Ends> { cases.iter().filter_map(|case| index.ends.get(case)).collect() };
-    let sides = [ends(cases.a), ends(cases.b)];
-    let worse = |[a, b]: [usize; 2]| if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) };
+    let sides = [ends_of(index, cases.a), ends_of(index, cases.b)];
     let failed = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.failed_first));
     let (side, runs) = worse(failed.each_ref().map(BTreeSet::len));
     let repeated = NoVerdict::Repeated { side, runs };
@@ -222,20 +251,35 @@ fn repeated(
         Direction::Lower => values.fold(f64::NEG_INFINITY, f64::max),
         Direction::Neither => return Ok(None),
     };
-    let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
-        let value = |run: &RunValue| if repeated.contains(&run.round) { worst } else { run.value };
-        Sample::from_runs(sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) }))
-    };
-    let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, None);
+    let (otherwise, _) =
+        estimate(&at_worst(&matched.a, &of_a, worst), &at_worst(&matched.b, &of_b, worst), rules, None);
     p_if_same(otherwise, found, metric, rules).ok_or(no_verdict).map(Some)
+}
+
+fn ends_of<'a>(index: &'a Index<'_>, cases: &[u32]) -> Vec<&'a Ends> {
+    cases.iter().filter_map(|case| index.ends.get(case)).collect()
+}
+
+fn at_worst(sample: &Sample, repeated: &BTreeSet<u32>, worst: f64) -> Sample {
+    Sample::from_runs(sample.runs().iter().map(|run| {
+        let value = if repeated.contains(&run.round) { worst } else { run.value };
+        RunValue { round: run.round, value }
+    }))
+}
+
+fn worse([a, b]: [usize; 2]) -> (SideLetter, usize) {
+    if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) }
 }
 
 /// The p of another estimate that says the same.
 fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rules: &Rules) -> Option<f64> {
     let margin = if metric.quantity() == Quantity::Failures { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
-    let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
-    otherwise.filter(|otherwise| says(otherwise) == says(found)).map(|otherwise| otherwise.p_t)
+    otherwise.filter(|otherwise| shows(otherwise, low, high) == shows(found, low, high)).map(|otherwise| otherwise.p_t)
+}
+
+fn shows(e: &Estimate, low: f64, high: f64) -> (bool, bool, bool) {
+    (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high)
 }
 
 /// What runs that were measured again had said first.
@@ -253,7 +297,7 @@ pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u
 }
 
 /// Why there is no verdict if the row says something else by what runs that were measured again had said first; else the p of
-/// that, if there are any: whoever interrupts until it pleases is not believed. Rows of several cases are not asked.
+/// that, if there are any: interrupting until the result pleases must not pay. Rows of several cases are not asked.
 fn as_first(
     index: &Index<'_>,
     cases: &RowCases<'_>,
@@ -261,19 +305,21 @@ fn as_first(
     matched: &Matched,
     (found, rules): (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
-    let of_side = |sample: &Sample, cases: &[u32]| -> (Sample, usize) {
-        let first = if let [case] = cases { index.first.get(&(*case, metric.id.clone())) } else { None };
-        let of_round = |round: u32| first.and_then(|first| first.get(&round)).copied();
-        let again = sample.runs().iter().filter(|run| of_round(run.round).is_some()).count();
-        let value = |run: &RunValue| of_round(run.round).unwrap_or(run.value);
-        let runs = sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) });
-        (Sample::from_runs(runs), again)
-    };
-    let ((a, of_a), (b, of_b)) = (of_side(&matched.a, cases.a), of_side(&matched.b, cases.b));
+    let ((a, of_a), (b, of_b)) =
+        (with_first_values(index, metric, &matched.a, cases.a), with_first_values(index, metric, &matched.b, cases.b));
     let runs = of_a + of_b;
     if runs == 0 {
         return Ok(None);
     }
     let (otherwise, _) = estimate(&a, &b, rules, None);
     p_if_same(otherwise, found, metric, rules).ok_or(NoVerdict::MeasuredAgain { runs }).map(Some)
+}
+
+fn with_first_values(index: &Index<'_>, metric: &Metric, sample: &Sample, cases: &[u32]) -> (Sample, usize) {
+    let first = if let [case] = cases { index.first.get(&(*case, metric.id.clone())) } else { None };
+    let of_round = |round: u32| first.and_then(|first| first.get(&round)).copied();
+    let again = sample.runs().iter().filter(|run| of_round(run.round).is_some()).count();
+    let runs =
+        sample.runs().iter().map(|run| RunValue { round: run.round, value: of_round(run.round).unwrap_or(run.value) });
+    (Sample::from_runs(runs), again)
 }

@@ -38,7 +38,7 @@ pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};
 pub use row::{
-    ApartFinding, ChangePoint, Comparison, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale,
+    ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale,
     Side, SideLetter, Work,
 };
 pub use set::{

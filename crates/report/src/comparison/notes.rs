@@ -26,73 +26,104 @@ pub fn notes(
     disturbances: &[Disturbance],
     rules: &Rules,
 ) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let mut add = |kind, text: String| notes.push(Note { kind, text });
-    if let Some(apart) = &evidence.apart {
-        add(NoteKind::Apart, apart.times());
-        add(NoteKind::Differs, apart.differs());
-        apart.only_in().into_iter().for_each(|text| add(NoteKind::OnlyIn, text));
+    let mut notes = Notes::default();
+    notes.add_experiments(evidence);
+    for text in sources::notes(evidence) {
+        notes.add(NoteKind::Source, text);
     }
-    let builds = evidence.headers().into_iter().map(|header| header.build.as_str());
-    if let Some(build) = builds.into_iter().find(|build| ![RELEASE, IMPORTED].contains(build)) {
-        add(
-            NoteKind::DebugBuild,
-            format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
-        );
+    for text in lengths::notes(evidence, tables) {
+        notes.add(NoteKind::Lengths, text);
     }
-    sources::notes(evidence).into_iter().for_each(|text| add(NoteKind::Source, text));
-    lengths::notes(evidence, tables).into_iter().for_each(|text| add(NoteKind::Lengths, text));
     for (benchmark, promise) in promises(evidence) {
-        add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
+        notes.add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
     }
-    different_builds(evidence).into_iter().for_each(|text| add(NoteKind::DifferentBuilds, text));
+    if let Some(text) = different_builds(evidence) {
+        notes.add(NoteKind::DifferentBuilds, text);
+    }
     if let Some(text) = sequential(rules) {
-        add(NoteKind::SequentialOrder, text);
+        notes.add(NoteKind::SequentialOrder, text);
     }
     if let Some(text) = incomplete(evidence) {
-        add(NoteKind::Incomplete, text);
+        notes.add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        add(NoteKind::Unfinished, labels::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
+        notes.add(NoteKind::Unfinished, labels::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
     }
     for disturbance in disturbances {
-        add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));
+        notes.add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));
     }
     if let Some(reason) = unknown_load(evidence) {
-        add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
+        notes.add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
     }
     for table in tables {
         if let Some(text) = same_server(table) {
-            add(NoteKind::SameServer, text);
+            notes.add(NoteKind::SameServer, text);
         }
         if let Some(text) = unequal_durability(evidence, table, rules) {
-            add(NoteKind::UnequalDurability, text);
+            notes.add(NoteKind::UnequalDurability, text);
         }
     }
-    reset::note(evidence).into_iter().for_each(|text| add(NoteKind::Reset, text));
-    for case in one_sided {
-        add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
+    if let Some(text) = reset::note(evidence) {
+        notes.add(NoteKind::Reset, text);
     }
-    publication(evidence).into_iter().for_each(|text| add(NoteKind::Publication, text));
+    for case in one_sided {
+        notes.add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
+    }
+    for text in publication(evidence) {
+        notes.add(NoteKind::Publication, text);
+    }
     for (system, why) in cautions(evidence, UNTRIED) {
-        add(NoteKind::Untried, format!("{why} ({system})"));
+        notes.add(NoteKind::Untried, format!("{why} ({system})"));
     }
     for (system, layer) in cautions(evidence, LAYER) {
-        add(NoteKind::Layer, format!("{layer} ({system})"));
+        notes.add(NoteKind::Layer, format!("{layer} ({system})"));
     }
-    of_workloads(evidence).for_each(|(kind, text)| add(kind, text));
+    for (kind, text) in of_workloads(evidence) {
+        notes.add(kind, text);
+    }
     if tables.iter().all(|table| table.rows.is_empty()) {
-        let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
-            "a single system: figures, and nothing to compare them with"
-        } else if evidence.measurements.is_empty() {
-            "no run was measured, so there is nothing to compare"
-        } else {
-            "no metric that was asked for has values on both sides"
-        };
-        add(NoteKind::Missing, text.to_owned());
+        notes.add(NoteKind::Missing, why_no_rows(evidence).to_owned());
     }
-    notes.dedup();
-    notes
+    notes.0.dedup();
+    notes.0
+}
+
+/// Why there is no row.
+fn why_no_rows(evidence: &Evidence) -> &'static str {
+    if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
+        "a single system: figures, and nothing to compare them with"
+    } else if evidence.measurements.is_empty() {
+        "no run was measured, so there is nothing to compare"
+    } else {
+        "no metric that was asked for has values on both sides"
+    }
+}
+
+#[derive(Default)]
+struct Notes(Vec<Note>);
+
+impl Notes {
+    fn add(&mut self, kind: NoteKind, text: String) {
+        self.0.push(Note { kind, text });
+    }
+
+    /// Adds that sides were measured apart, and that étalon was no release build.
+    fn add_experiments(&mut self, evidence: &Evidence) {
+        if let Some(apart) = &evidence.apart {
+            self.add(NoteKind::Apart, apart.times());
+            self.add(NoteKind::Differs, apart.differs());
+            for text in apart.only_in() {
+                self.add(NoteKind::OnlyIn, text);
+            }
+        }
+        let builds = evidence.headers().into_iter().map(|header| header.build.as_str());
+        if let Some(build) = builds.into_iter().find(|build| ![RELEASE, IMPORTED].contains(build)) {
+            self.add(
+                NoteKind::DebugBuild,
+                format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
+            );
+        }
+    }
 }
 
 /// What only some workloads ask for.
@@ -105,9 +136,12 @@ fn of_workloads(evidence: &Evidence) -> impl Iterator<Item = (NoteKind, String)>
 
 /// What restricts it, by a system's licence or the workload's origin.
 fn publication(evidence: &Evidence) -> Vec<String> {
-    let said = |(system, restriction)| format!("before this is published: {restriction} ({system})");
     let origin = order_entry::origin(evidence).map(str::to_owned);
-    cautions(evidence, PUBLICATION).into_iter().map(said).chain(origin).collect()
+    cautions(evidence, PUBLICATION)
+        .into_iter()
+        .map(|(system, restriction)| format!("before this is published: {restriction} ({system})"))
+        .chain(origin)
+        .collect()
 }
 
 /// Lists what the loads had to keep, each promise of a benchmark once.
@@ -130,35 +164,42 @@ fn different_builds(evidence: &Evidence) -> Option<String> {
         // Said among all that differs.
         return None;
     }
-    let systems = || evidence.header.plan.systems.iter();
-    let of_systems = systems().filter_map(|system| Some((system.name.as_str(), evidence.facts_of(&system.name)?)));
+    let of_systems = evidence
+        .header
+        .plan
+        .systems
+        .iter()
+        .filter_map(|system| Some((system.name.as_str(), evidence.facts_of(&system.name)?)));
     let agents = evidence.load_generators().into_iter();
     let agents = agents.filter_map(|(subject, facts)| Some((subject.strip_prefix(CLIENT_HOST)?, facts)));
-    let told = [differing(HOST_BUILD, of_systems.collect()), differing(BUILD, agents.collect())];
-    let told: Vec<String> = told.into_iter().flatten().collect();
-    (!told.is_empty())
-        .then(|| format!("not one build of étalon on all hosts, which may cost more on one: {}", told.join("; ")))
+    let differences = [differing(HOST_BUILD, of_systems.collect()), differing(BUILD, agents.collect())];
+    let differences: Vec<String> = differences.into_iter().flatten().collect();
+    (!differences.is_empty()).then(|| {
+        format!("not one build of étalon on all hosts, which may cost more on one: {}", differences.join("; "))
+    })
 }
 
-/// `profile release (alpha), debug (beta)`: the facts with this prefix that differ, of those who tell them.
+/// `profile release (alpha), debug (beta)`: the facts with this prefix that differ, of the machines that have them.
 fn differing(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
     let names: BTreeSet<&str> = machines
         .iter()
         .flat_map(|(_, facts)| facts.entries.keys())
         .filter_map(|name| name.strip_prefix(prefix))
         .collect();
-    let of_name = |name: &str| {
-        let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (machine, facts) in &machines {
-            if let Some(value) = facts.get(&format!("{prefix}{name}")) {
-                values.entry(value).or_default().push(machine);
+    let differences: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| {
+            let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            for (machine, facts) in &machines {
+                if let Some(value) = facts.get(&format!("{prefix}{name}")) {
+                    values.entry(value).or_default().push(machine);
+                }
             }
-        }
-        let told = values.iter().map(|(value, machines)| format!("{value} ({})", machines.join(", ")));
-        (values.len() > 1).then(|| format!("{name} {}", told.collect::<Vec<_>>().join(", ")))
-    };
-    let told: Vec<String> = names.into_iter().filter_map(of_name).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+            let differences = values.iter().map(|(value, machines)| format!("{value} ({})", machines.join(", ")));
+            (values.len() > 1).then(|| format!("{name} {}", differences.collect::<Vec<_>>().join(", ")))
+        })
+        .collect();
+    (!differences.is_empty()).then(|| differences.join("; "))
 }
 
 /// Effect of an order that does not interleave the sides.
@@ -268,7 +309,7 @@ fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Opti
     let (a, b) = (evidence.durability_of(&table.a)?, evidence.durability_of(&table.b)?);
     if a.tier != b.tier {
         let allowed = match rules.unequal_durability {
-            AllowedBy::Nobody => "no verdict is allowed between them".to_owned(),
+            AllowedBy::Nothing => "no verdict is allowed between them".to_owned(),
             allowed => format!("compared all the same, because {}", allowed.words()),
         };
         let (a_because, b_because) = (&a.because, &b.because);

@@ -7,10 +7,10 @@ use stats::Estimator;
 /// How the two sides are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
-    /// By round: what a round's runs share cancels out.
+    /// Runs are paired by round: what a round's runs share cancels out.
     #[default]
     Paired,
-    /// For imports without rounds: Welch's t and Mann-Whitney.
+    /// Runs have no rounds, as in imports: Welch's t and Mann-Whitney.
     Unpaired,
 }
 
@@ -29,7 +29,7 @@ pub enum MetricFilter {
     #[default]
     Primary,
     All,
-    /// In the store's order. A family's name stands for its members: `cpu` for `cpu/S4-inside`.
+    /// These metrics in the store's order. A family's name stands for its members: `cpu` for `cpu/S4-inside`.
     Named(Vec<String>),
 }
 
@@ -59,11 +59,11 @@ pub struct Options {
     pub margin: Option<f64>,
     /// Default: the plan's.
     pub level: Option<f64>,
-    /// Of A, B, and the change between them; interval and verdict do not depend on it.
+    /// How A, B and the change between them are estimated; interval and verdict do not depend on it.
     pub estimator: Estimator,
     pub metrics: MetricFilter,
     pub pairing: Pairing,
-    /// For a verdict.
+    /// Fewest rounds for a verdict.
     pub min_rounds: u32,
     /// Default: all that vary.
     pub rows: Option<Vec<String>>,
@@ -106,7 +106,7 @@ pub enum CompareError {
     UnknownValue { key: String, value: String, known: Vec<String> },
     #[error("no result has the key `{key}`: there are {}", known.join(", "))]
     UnknownKey { key: String, known: Vec<String> },
-    /// In rows, cols and by together.
+    /// A key is given twice in rows, cols and by together.
     #[error("the key `{0}` stands twice among rows, cols and by")]
     KeyTwice(String),
     /// They have different units.
@@ -117,7 +117,7 @@ pub enum CompareError {
     /// Both sides are the same.
     #[error("`{0}` cannot be compared with itself; `--aa` runs one system as two sides")]
     SameSide(String),
-    /// Nothing to compare with.
+    /// The key has one value, so there is nothing to compare with.
     #[error("there is a single {key}, `{value}`: a comparison takes two")]
     OneValue { key: String, value: String },
     /// Keys are compared within an experiment.
@@ -132,14 +132,16 @@ pub enum CompareError {
 impl CompareError {
     /// What was probably meant.
     pub fn hint(&self) -> Option<String> {
-        let near = |word: &str, known: &[String]| near::did_you_mean(word, known.iter().map(String::as_str));
         match self {
             CompareError::UnknownValue { value, known, .. } => near(value, known),
             CompareError::UnknownKey { key, known } => near(key, known),
             CompareError::UnknownMetric { metric, known } => near(metric, known).or_else(|| {
                 // `p99` is no slip, but half a name.
-                let has_it = |id: &&String| id.split('_').any(|part| part == metric);
-                let longer: Vec<String> = known.iter().filter(has_it).map(|id| format!("`{id}`")).collect();
+                let longer: Vec<String> = known
+                    .iter()
+                    .filter(|id| id.split('_').any(|part| part == metric))
+                    .map(|id| format!("`{id}`"))
+                    .collect();
                 (!longer.is_empty()).then(|| format!("did you mean {}?", longer.join(" or ")))
             }),
             CompareError::Apart => Some("leave out `--cols`".to_owned()),
@@ -147,6 +149,10 @@ impl CompareError {
             _ => None,
         }
     }
+}
+
+fn near(word: &str, known: &[String]) -> Option<String> {
+    near::did_you_mean(word, known.iter().map(String::as_str))
 }
 
 impl Options {

@@ -46,7 +46,7 @@ pub fn side_label(case: &Case, cols: &[String]) -> String {
     }
 }
 
-/// Of any result.
+/// The keys by which any result can be selected.
 pub fn known_keys(cases: &[Case]) -> Vec<String> {
     let points: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
     [KEY_BENCHMARK, KEY_SYSTEM, KEY_METRIC].into_iter().map(str::to_owned).chain(points.into_iter().cloned()).collect()
@@ -61,19 +61,19 @@ pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
     let differs = |case: &Case, key: &String| {
         firsts.get(case.benchmark.as_str()).is_some_and(|first| first.get(key) != case.point.get(key))
     };
-    let varies = |key: &String| cases.iter().any(|case| differs(case, key));
     let keys: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
-    keys.into_iter().filter(|key| varies(key)).cloned().collect()
+    keys.into_iter().filter(|key| cases.iter().any(|case| differs(case, key))).cloned().collect()
 }
 
 /// Keys with several values in `cases`.
 pub fn hidden(cases: &[&Case], keys: &[String]) -> Vec<String> {
-    let varies = |key: &String| {
-        let mut values = cases.iter().map(|case| value_of(case, key));
-        let first = values.next();
-        first.is_some_and(|first| values.any(|other| other != first))
-    };
-    keys.iter().filter(|key| varies(key)).cloned().collect()
+    keys.iter().filter(|key| varies(cases, key)).cloned().collect()
+}
+
+fn varies(cases: &[&Case], key: &str) -> bool {
+    let mut values = cases.iter().map(|case| value_of(case, key));
+    let first = values.next();
+    first.is_some_and(|first| values.any(|other| other != first))
 }
 
 impl Projection {
@@ -82,36 +82,43 @@ impl Projection {
     /// # Errors
     /// An unknown or repeated key, or metrics compared with each other.
     pub fn new(cases: &[Case], options: &Options) -> Result<Projection, CompareError> {
-        let asked = |keys: &Option<Vec<String>>| keys.clone().unwrap_or_default();
-        let taken: Vec<String> = [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
+        let taken: Vec<String> = [&options.rows, &options.cols, &options.by]
+            .into_iter()
+            .flat_map(|keys| keys.clone().unwrap_or_default())
+            .collect();
         check_keys(&taken, cases)?;
-        let free = |key: &str| !taken.iter().any(|t| t == key);
-        let default_of = |key: &str| if free(key) { vec![key.to_owned()] } else { Vec::new() };
-        let mut cols = options.cols.clone().unwrap_or_else(|| default_of(KEY_SYSTEM));
+        let mut cols = options.cols.clone().unwrap_or_else(|| unless_taken(KEY_SYSTEM, &taken));
         if cols.is_empty() {
             cols = vec![KEY_SYSTEM.to_owned()];
         }
         if cols.iter().any(|key| key == KEY_METRIC) {
             return Err(CompareError::MetricsCompared);
         }
-        let by = options.by.clone().unwrap_or_else(|| default_of(KEY_BENCHMARK));
-        let used = |key: &String| cols.contains(key) || by.contains(key);
+        let by = options.by.clone().unwrap_or_else(|| unless_taken(KEY_BENCHMARK, &taken));
         let rows = options.rows.clone().unwrap_or_else(|| {
             let names = [KEY_BENCHMARK, KEY_SYSTEM].into_iter().map(str::to_owned);
-            names.chain(varying_point_keys(cases)).filter(|key| !used(key)).collect()
+            names.chain(varying_point_keys(cases)).filter(|key| !(cols.contains(key) || by.contains(key))).collect()
         });
-        let without_metric = |keys: Vec<String>| keys.into_iter().filter(|key| key != KEY_METRIC).collect();
         let table_per_metric = by.iter().any(|key| key == KEY_METRIC);
         Ok(Projection { by: without_metric(by), rows: without_metric(rows), cols, table_per_metric })
     }
 
     /// Keys that may be hidden.
     pub fn unused(&self, cases: &[Case]) -> Vec<String> {
-        let used = |key: &String| {
-            key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
-        };
-        known_keys(cases).into_iter().filter(|key| !used(key)).collect()
+        known_keys(cases).into_iter().filter(|key| !self.uses(key)).collect()
     }
+
+    fn uses(&self, key: &String) -> bool {
+        key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
+    }
+}
+
+fn without_metric(keys: Vec<String>) -> Vec<String> {
+    keys.into_iter().filter(|key| key != KEY_METRIC).collect()
+}
+
+fn unless_taken(key: &str, taken: &[String]) -> Vec<String> {
+    if !taken.iter().any(|t| t == key) { vec![key.to_owned()] } else { Vec::new() }
 }
 
 fn check_keys(keys: &[String], cases: &[Case]) -> Result<(), CompareError> {

@@ -19,7 +19,7 @@ use crate::lookup::Lookup;
 use crate::number::{Script, whole};
 use rerun_command::RerunCommand;
 
-/// More rounds than these beyond those that there are nobody waits for, and an estimate from few means nothing.
+/// More rounds than this beyond the existing ones take too long to wait for, and an estimate from few means nothing.
 pub const MOST_MORE: u32 = 100;
 /// Longer runs than this are no answer to a missing quantile.
 const LONGEST_RUN_S: f64 = 3_600.0;
@@ -60,13 +60,13 @@ impl RunLength {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Remedy {
-    /// So many in all.
+    /// Run this many rounds in all.
     MoreRounds(u32),
     /// The plan itself instead of its quick form.
     WholePlan,
     /// The runs differ too much for any number of rounds within reason.
     LessNoise,
-    /// Until enough operations lie beyond the quantile: so many are needed in a run.
+    /// Make the runs longer, until enough operations lie beyond the quantile.
     LongerRuns {
         needed: u64,
         length: RunLength,
@@ -75,7 +75,7 @@ enum Remedy {
     OtherQuantile {
         needed: u64,
     },
-    /// Until a step of the clock no longer matters; nothing where longer runs have the same steps.
+    /// Make the runs longer, until a step of the clock no longer matters; `None` where longer runs have the same steps.
     FinerSteps(Option<RunLength>),
     LongerWarmUp {
         seconds: u64,
@@ -89,14 +89,14 @@ enum Remedy {
         key: String,
     },
     MoreHosts,
-    /// That the systems carry, if the plan asks for one rate alone.
+    /// Ask for a rate that the systems carry, if the plan asks for one rate alone.
     LowerRate {
         key: Option<String>,
         rate: u64,
     },
     LargerFiles,
-    /// For the first reason.
-    MendFailures {
+    /// Fix what failed; the reason is that of the first failure.
+    FixFailures {
         reason: String,
         /// Transactions lost against others and may be tried again.
         is_lost_to_others: bool,
@@ -105,7 +105,7 @@ enum Remedy {
     OtherLoad {
         reason: String,
     },
-    MeasureAnew,
+    MeasureAgain,
     /// A side changed, or étalon stood still, while they were measured.
     MeasureUndisturbed,
     OtherMetric,
@@ -113,7 +113,7 @@ enum Remedy {
 }
 
 impl Remedy {
-    /// Tells whether it can be followed with results that others measured: they cannot be run again.
+    /// Whether it can be followed with results that others measured: they cannot be run again.
     fn is_for_imports(&self) -> bool {
         match self {
             Remedy::MoreRounds(_)
@@ -132,9 +132,9 @@ impl Remedy {
             | Remedy::MoreHosts
             | Remedy::LowerRate { .. }
             | Remedy::LargerFiles
-            | Remedy::MendFailures { .. }
+            | Remedy::FixFailures { .. }
             | Remedy::OtherLoad { .. }
-            | Remedy::MeasureAnew
+            | Remedy::MeasureAgain
             | Remedy::MeasureUndisturbed
             | Remedy::CountFailures => false,
         }
@@ -146,9 +146,9 @@ impl Remedy {
 pub struct RemedyLine {
     /// The rows, by name.
     pub rows: Vec<String>,
-    /// Without a full stop.
+    /// What to do, without a full stop.
     pub text: String,
-    /// To be typed as it stands, but for a masked password.
+    /// The command, which can be typed as it stands but for a masked password.
     pub command: Option<String>,
 }
 
@@ -192,7 +192,7 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
             }
         }
     }
-    let again = RerunCommand::of(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
+    let again = RerunCommand::new(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
     found.into_iter().map(|(remedy, rows)| context.line(&remedy, rows, &again)).collect()
 }
 
@@ -230,10 +230,7 @@ impl Context<'_> {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => self.of_reason(reason, row),
         };
-        let is_of_rounds = |remedy: &Remedy| {
-            matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
-        };
-        // What is mended or allowed still takes its rounds; those that lack a side's run are whole once that is mended.
+        // What is fixed or allowed still takes its rounds; those that lack a side's run are whole once that is fixed.
         let missing = self.rules.min_rounds.saturating_sub(self.evidence.rounds());
         let also = of_outcome
             .as_ref()
@@ -242,7 +239,7 @@ impl Context<'_> {
         of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).collect()
     }
 
-    /// Nothing for what has no verdict by its nature.
+    /// The remedy for a reason; `None` for what has no verdict by its nature.
     fn of_reason(&self, reason: &NoVerdict, row: &Comparison) -> Option<Remedy> {
         Some(match reason {
             NoVerdict::Unfinished(_) => Remedy::Resume,
@@ -251,19 +248,19 @@ impl Context<'_> {
             NoVerdict::DifferentRows(_) => Remedy::AllowDifferentRows,
             NoVerdict::SequentialOrder => Remedy::Interleave,
             NoVerdict::Voided { .. } => self.of_mark(row),
-            NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
+            NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
                 return self.of_missing(row);
             }
             NoVerdict::Failures { .. } => fix_failures_of(row),
             NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
-                Remedy::MeasureAnew
+                Remedy::MeasureAgain
             }
             NoVerdict::SystemChanged { .. } => Remedy::MeasureUndisturbed,
             NoVerdict::FailuresUnknown { .. } => Remedy::CountFailures,
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
-                Remedy::FinerSteps(self.longer(row, FINER).filter(|_| is_of_work))
+                Remedy::FinerSteps(if is_of_work { self.longer(row, FINER) } else { None })
             }
             NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => {
                 return None;
@@ -284,16 +281,14 @@ impl Context<'_> {
 
     /// Too few operations, searches that found nothing, or runs that failed.
     fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
-        let missing = || row.a.unavailable.iter().chain(&row.b.unavailable);
-        let failed = |warning: &Warning| matches!(warning, Warning::Dropped { .. });
-        let has_failed = row.warnings.iter().any(failed);
-        if let Some((reason, _)) = missing().next()
+        let has_failed = row.warnings.iter().any(|warning| matches!(warning, Warning::Dropped { .. }));
+        if let Some((reason, _)) = missing_values(row).next()
             && row.metric.id.starts_with(CAPACITY)
             && !has_failed
         {
             return Some(Remedy::OtherLoad { reason: reason.to_string() });
         }
-        let needed = missing().filter_map(|(missing, _)| missing.operations_needed()).max();
+        let needed = missing_values(row).filter_map(|(missing, _)| missing.operations_needed()).max();
         match needed {
             Some(_) if rerun_command::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
             Some(needed) => Some(match self.operations(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
@@ -309,22 +304,19 @@ impl Context<'_> {
 
     /// The fewest that a run of the row's cases had.
     fn operations(&self, row: &Comparison) -> Option<f64> {
-        let of_row = |case: &u32| {
-            self.evidence.case(*case).is_some_and(|case| {
-                case.benchmark == row.benchmark
-                    && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
-            })
-        };
         let fewest = self.fewest.get_or_init(|| self.fewest());
-        fewest.iter().filter(|(case, _)| of_row(case)).map(|(_, fewest)| *fewest).reduce(f64::min)
+        fewest.iter().filter(|(case, _)| self.is_of_row(**case, row)).map(|(_, fewest)| *fewest).reduce(f64::min)
+    }
+
+    fn is_of_row(&self, case: u32, row: &Comparison) -> bool {
+        self.evidence.case(case).is_some_and(|case| {
+            case.benchmark == row.benchmark && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
+        })
     }
 
     fn fewest(&self) -> BTreeMap<u32, f64> {
-        let is_rate = |metric: &model::Metric| {
-            metric.quantity() == Quantity::Rate && metric.role != Role::Diagnostic && !metric.unit.contains('B')
-        };
         let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
-        for stored in self.evidence.measurements.iter().filter(|stored| is_rate(&stored.measurement.metric)) {
+        for stored in self.evidence.measurements.iter().filter(|stored| counts_operations(&stored.measurement.metric)) {
             let Some(run) = self.lookup.run(stored.run_id) else { continue };
             if let model::Reading::Value(rate) = stored.measurement.reading
                 && rate > 0.0
@@ -336,52 +328,65 @@ impl Context<'_> {
         fewest
     }
 
-    /// By the key that ends the row's runs; nothing if they would become too long.
+    /// The length by the key that ends the row's runs; `None` if the runs would become too long.
     fn longer(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
         const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
         let schedule = &self.evidence.header.plan.schedule;
-        let runs = || row.a.runs.iter().chain(&row.b.runs).map(|point| point.run);
-        let elapsed = |run| self.lookup.run(run).map(|stored| stored.elapsed_s);
-        let longest_s = runs().filter_map(elapsed).fold(0.0, f64::max);
+        let longest_s = row
+            .a
+            .runs
+            .iter()
+            .chain(&row.b.runs)
+            .map(|point| point.run)
+            .filter_map(|run| self.lookup.run(run).map(|stored| stored.elapsed_s))
+            .fold(0.0, f64::max);
         if longest_s * factor > LONGEST_RUN_S {
             return None;
         }
-        let of_case = |key: &&'static str| Some((*key, row.case.get(*key)?.as_int().filter(|value| *value > 0)?));
-        let times = |value: u64| LengthValue::Count((value as f64 * factor).ceil() as u64);
-        Some(match (COUNTS.iter().find_map(of_case), schedule.length_at(&row.case)) {
-            (Some((key, value)), _) => {
-                RunLength { key: key_of(&row.benchmark, key), value: times(value.unsigned_abs()) }
-            }
-            (None, Length::Transactions(each)) => {
-                RunLength { key: "schedule.transactions".to_owned(), value: times(each) }
-            }
-            (None, Length::Duration(length)) => {
-                let seconds = length.as_secs_f64() * factor;
-                if seconds > LONGEST_RUN_S {
-                    return None;
+        Some(
+            match (
+                COUNTS.iter().find_map(|key| Some((*key, row.case.get(*key)?.as_int().filter(|value| *value > 0)?))),
+                schedule.length_at(&row.case),
+            ) {
+                (Some((key, value)), _) => {
+                    RunLength { key: key_of(&row.benchmark, key), value: count_times(value.unsigned_abs(), factor) }
                 }
-                let key = if row.case.contains_key(Schedule::OWN_LENGTH) {
-                    key_of(&row.benchmark, Schedule::OWN_LENGTH)
-                } else {
-                    "schedule.duration".to_owned()
-                };
-                RunLength { key, value: LengthValue::Seconds(seconds.ceil() as u64) }
-            }
-        })
+                (None, Length::Transactions(each)) => {
+                    RunLength { key: "schedule.transactions".to_owned(), value: count_times(each, factor) }
+                }
+                (None, Length::Duration(length)) => {
+                    let seconds = length.as_secs_f64() * factor;
+                    if seconds > LONGEST_RUN_S {
+                        return None;
+                    }
+                    let key = if row.case.contains_key(Schedule::OWN_LENGTH) {
+                        key_of(&row.benchmark, Schedule::OWN_LENGTH)
+                    } else {
+                        "schedule.duration".to_owned()
+                    };
+                    RunLength { key, value: LengthValue::Seconds(seconds.ceil() as u64) }
+                }
+            },
+        )
     }
 
-    /// Until the last change of level that a run of the row has shown, and a fifth more.
+    /// A warm-up that ends a fifth after the last change of level that a run of the row has shown.
     fn longer_warm_up(&self, row: &Comparison) -> Option<Remedy> {
-        let warns = |warning: &Warning| matches!(warning, Warning::Marked { kind: MarkKind::WarmUpTooShort, .. });
-        if !row.warnings.iter().any(warns) {
+        if !row.warnings.iter().any(|warning| matches!(warning, Warning::Marked { kind: MarkKind::WarmUpTooShort, .. }))
+        {
             return None;
         }
-        let until_s = |point: &super::row::RunPoint| {
-            let run = self.lookup.run(point.run)?;
-            let share = self.lookup.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
-            Some(share * run.elapsed_s)
-        };
-        let latest_s = row.a.runs.iter().chain(&row.b.runs).filter_map(until_s).reduce(f64::max)?;
+        let latest_s = row
+            .a
+            .runs
+            .iter()
+            .chain(&row.b.runs)
+            .filter_map(|point| {
+                let run = self.lookup.run(point.run)?;
+                let share = self.lookup.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
+                Some(share * run.elapsed_s)
+            })
+            .reduce(f64::max)?;
         let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
         Some(Remedy::LongerWarmUp { seconds: (warmup_s + latest_s * 1.2).ceil() as u64 })
     }
@@ -396,14 +401,13 @@ impl Context<'_> {
                 // Threads that ask are no threads that make a load of clients.
                 let few =
                     row.case.contains_key("clients") && int(&row.case, "threads").is_some_and(|threads| threads > 0);
-                let key = || Remedy::MoreThreads { key: key_of(&row.benchmark, "threads") };
-                if few { key() } else { Remedy::MoreHosts }
+                if few { Remedy::MoreThreads { key: key_of(&row.benchmark, "threads") } } else { Remedy::MoreHosts }
             }
             Some(MarkKind::RateNotMet) => {
                 let sides: [&Side; 2] = [&row.a, &row.b];
                 let is_rate = row.metric.quantity() == Quantity::Rate;
                 let values = sides.into_iter().flat_map(|side| &side.runs).map(|point| point.value);
-                let carried = values.filter(|_| is_rate).reduce(f64::min);
+                let carried = if is_rate { values.reduce(f64::min) } else { None };
                 let benchmark = self.evidence.header.plan.benchmarks.iter().find(|own| own.name == row.benchmark);
                 let is_single = benchmark
                     .is_some_and(|own| own.points.iter().all(|point| point.get("rate") == own.points[0].get("rate")));
@@ -427,10 +431,11 @@ impl Context<'_> {
     /// Short runs that have enough operations at the lowest capacity of the row without being lengthened.
     fn longer_short_runs(&self, row: &Comparison) -> Remedy {
         let runs: Vec<i64> = row.a.runs.iter().chain(&row.b.runs).map(|point| point.run).collect();
-        let of_row = |stored: &&store::StoredMeasurement| {
-            stored.measurement.metric.id == CAPACITY && runs.contains(&stored.run_id)
-        };
-        let capacities = self.evidence.measurements.iter().filter(of_row);
+        let capacities = self
+            .evidence
+            .measurements
+            .iter()
+            .filter(|stored| stored.measurement.metric.id == CAPACITY && runs.contains(&stored.run_id));
         let lowest = capacities.filter_map(|stored| stored.measurement.reading.value()).fold(f64::INFINITY, f64::min);
         let seconds = (model::Promise::ENOUGH / lowest * SPARE).clamp(1.0, LONGEST_RUN_S).ceil() as u64;
         let length = RunLength { key: "schedule.duration".to_owned(), value: LengthValue::Seconds(seconds) };
@@ -438,8 +443,12 @@ impl Context<'_> {
     }
 
     fn longest_s(&self, row: &Comparison) -> f64 {
-        let of_run = |point: &super::row::RunPoint| self.lookup.run(point.run).map(|stored| stored.elapsed_s);
-        row.a.runs.iter().chain(&row.b.runs).filter_map(of_run).fold(1e-9, f64::max)
+        row.a
+            .runs
+            .iter()
+            .chain(&row.b.runs)
+            .filter_map(|point| self.lookup.run(point.run).map(|stored| stored.elapsed_s))
+            .fold(1e-9, f64::max)
     }
 
     fn line(&self, remedy: &Remedy, rows: Vec<String>, again: &RerunCommand) -> RemedyLine {
@@ -457,7 +466,7 @@ impl Context<'_> {
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", rerun_command::ALLOW_UNEQUAL)),
             Remedy::AllowDifferentRows => Some(format!("etalon compare {store} {}", rerun_command::ALLOW_DIFFERENT)),
             // What is judged after each round goes on.
-            Remedy::MeasureAnew if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
+            Remedy::MeasureAgain if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
             Remedy::Interleave if again.command.is_none() => {
                 Some(format!("etalon compare {store} {}", rerun_command::ALLOW_SEQUENTIAL))
             }
@@ -482,11 +491,27 @@ impl Context<'_> {
     }
 }
 
+fn counts_operations(metric: &model::Metric) -> bool {
+    metric.quantity() == Quantity::Rate && metric.role != Role::Diagnostic && !metric.unit.contains('B')
+}
+
+fn count_times(value: u64, factor: f64) -> LengthValue {
+    LengthValue::Count((value as f64 * factor).ceil() as u64)
+}
+
+fn missing_values(row: &Comparison) -> impl Iterator<Item = &(model::NoValue, usize)> {
+    row.a.unavailable.iter().chain(&row.b.unavailable)
+}
+
+fn is_of_rounds(remedy: &Remedy) -> bool {
+    matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
+}
+
 fn int(point: &Point, key: &str) -> Option<i64> {
     point.get(key).and_then(model::Value::as_int)
 }
 
-/// As `--set` takes it.
+/// The plan's key as `--set` takes it.
 fn key_of(benchmark: &str, key: &str) -> String {
     let is_plain = benchmark.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && !benchmark.is_empty();
     if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
@@ -501,7 +526,7 @@ fn fix_failures_of(row: &Comparison) -> Remedy {
         _ => None,
     });
     let (reason, is_lost_to_others) = found.unwrap_or_default();
-    Remedy::MendFailures { reason, is_lost_to_others }
+    Remedy::FixFailures { reason, is_lost_to_others }
 }
 
 fn more_rounds(rounds: u32, rules: &Rules) -> String {
@@ -514,7 +539,7 @@ fn more_rounds(rounds: u32, rules: &Rules) -> String {
 }
 
 /// What is judged after each round can go on.
-fn measure_anew(rules: &Rules) -> &'static str {
+fn measure_again(rules: &Rules) -> &'static str {
     match rules.sequence {
         Some(_) => "what was repeated is no fair choice until more rounds outweigh it",
         None => "measure anew: what was repeated is no fair choice",
@@ -588,12 +613,12 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
                                 past the caches (`cache = \"none\"`)"
                 .to_owned()
         }
-        Remedy::MendFailures { reason, is_lost_to_others } => fix_failures(reason, *is_lost_to_others),
+        Remedy::FixFailures { reason, is_lost_to_others } => fix_failures(reason, *is_lost_to_others),
         Remedy::OtherLoad { reason } => format!(
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"
         ),
-        Remedy::MeasureAnew => measure_anew(rules).to_owned(),
+        Remedy::MeasureAgain => measure_again(rules).to_owned(),
         Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),

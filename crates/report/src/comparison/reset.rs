@@ -9,53 +9,59 @@ use store::StoredMeasurement;
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script};
 
-/// Of the systems, if they had theirs back in different ways, if a run paid for what a copy shares, or if the runs began with
-/// nothing in the caches.
+/// A note on how the systems' tables came back, if they did so in different ways, if a run paid for what a copy shares,
+/// or if the runs began with empty caches.
 pub fn note(evidence: &Evidence) -> Option<String> {
-    let systems = || evidence.header.plan.systems.iter();
-    let ways: Vec<(&str, &str)> = systems()
+    let systems = &evidence.header.plan.systems;
+    let ways: Vec<(&str, &str)> = systems
+        .iter()
         .filter_map(|system| Some((system.name.as_str(), evidence.facts_of(&system.name)?.get(RESET)?)))
         .collect();
     let mut different: Vec<&str> = ways.iter().map(|(_, way)| *way).collect();
     different.sort_unstable();
     different.dedup();
-    let is_asked = systems().any(|system| system.reset.is_some());
+    let is_asked = systems.iter().any(|system| system.reset.is_some());
     let is_cold = evidence.header.plan.schedule.caches == Caches::Cold;
     if ways.is_empty() || different.len() == 1 && !is_asked && !is_cold {
         return None;
     }
-    let told: Vec<String> = ways.iter().map(|(system, way)| told(evidence, system, way)).collect();
+    let texts: Vec<String> = ways.iter().map(|(system, way)| reset_text(evidence, system, way)).collect();
     let caches = if is_cold { "; then the caches were emptied" } else { "" };
-    Some(format!("tables before each run: {}{caches}", told.join("; ")))
+    Some(format!("tables before each run: {}{caches}", texts.join("; ")))
 }
 
 /// `kept: clone in 1.2 s, with copies of 85 MiB (copied whole, since …)`.
-fn told(evidence: &Evidence, system: &str, way: &str) -> String {
-    let of_system = |case: u32| evidence.case(case).is_some_and(|case| case.system == system);
-    let own = || evidence.measurements.iter().filter(|one| of_system(one.case));
+fn reset_text(evidence: &Evidence, system: &str, way: &str) -> String {
+    let own: Vec<&StoredMeasurement> = evidence
+        .measurements
+        .iter()
+        .filter(|one| evidence.case(one.case).is_some_and(|case| case.system == system))
+        .collect();
     let mut first: BTreeMap<u32, u32> = BTreeMap::new();
-    for one in own() {
+    for one in &own {
         first.entry(one.case).and_modify(|least| *least = one.position.min(*least)).or_insert(one.position);
     }
-    let median = |id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool| {
-        let asked = own().filter(|one| one.measurement.metric.id == id && is_asked(one));
-        let mut values: Vec<f64> = asked.filter_map(|one| one.measurement.reading.value()).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        values.get(values.len().saturating_sub(1) / 2).copied()
-    };
     // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
     let comes_back = Reset::of_fact(way) != Some(Reset::None);
-    let usual = |id| median(id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
-    let printed = |value: f64, unit: &str| {
-        let unit = RowUnit::new(unit, [value]);
-        format!("{} {}", unit.print(value, Script::Plain), unit.name())
-    };
-    let time = usual("prepare_time").map(|time| format!(" in {}", printed(time, "s"))).unwrap_or_default();
-    let read = usual("read_through_time").map(|time| format!(" and read through in {}", printed(time, "s")));
-    let copy = median("kept_copies", &|_| true)
-        .map(|bytes| format!(", with copies of {}", printed(bytes, "B")))
+    let usual = |id| median(&own, id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
+    let time = usual("prepare_time").map(|time| format!(" in {}", with_unit(time, "s"))).unwrap_or_default();
+    let read = usual("read_through_time").map(|time| format!(" and read through in {}", with_unit(time, "s")));
+    let copy = median(&own, "kept_copies", &|_| true)
+        .map(|bytes| format!(", with copies of {}", with_unit(bytes, "B")))
         .unwrap_or_default();
     let (way, why) = way.split_once(": ").map_or((way, String::new()), |(way, why)| (way, format!(" ({why})")));
     let read = read.unwrap_or_default();
     format!("{system}: {way}{time}{read}{copy}{why}")
+}
+
+fn median(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool) -> Option<f64> {
+    let asked = own.iter().copied().filter(|one| one.measurement.metric.id == id && is_asked(one));
+    let mut values: Vec<f64> = asked.filter_map(|one| one.measurement.reading.value()).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    let unit = RowUnit::new(unit, [value]);
+    format!("{} {}", unit.print(value, Script::Plain), unit.name())
 }

@@ -38,7 +38,7 @@ pub struct Side {
     pub runs: Vec<RunPoint>,
     pub summary: Option<stats::Summary>,
     pub estimate: Option<f64>,
-    /// As a share of the mean.
+    /// Half the interval's width, as a share of the mean.
     pub half_width: Option<f64>,
     /// Reasons, with their number of runs.
     pub unavailable: Vec<(NoValue, usize)>,
@@ -51,14 +51,14 @@ impl Side {
         first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
     }
 
-    /// Without the values of its runs, too: the row has no figure of them.
+    /// Removes the figures and the values of the runs: the row has no figure of them.
     pub fn withheld(mut self, why: NoValue) -> Side {
         let missing: usize = self.unavailable.iter().map(|(_, runs)| runs).sum();
         let runs = std::mem::take(&mut self.runs).len() + missing;
         self.without_figures(why, runs)
     }
 
-    /// With the reason instead of figures, of so many runs.
+    /// Replaces the figures by the reason why there are none, and the number of runs that it is about.
     pub fn without_figures(self, why: NoValue, runs: usize) -> Side {
         Side { summary: None, estimate: None, half_width: None, unavailable: vec![(why, runs)], ..self }
     }
@@ -74,7 +74,7 @@ pub enum Scale {
 }
 
 /// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their runs. Nothing of a side
-/// that does not tell its own.
+/// that does not report its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failures {
     pub a: Option<f64>,
@@ -87,7 +87,7 @@ impl Failures {
         self.a.unwrap_or_default().max(self.b.unwrap_or_default())
     }
 
-    /// In words, one for each side.
+    /// The rows of each side in words.
     pub fn words(&self) -> [String; 2] {
         [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share))
     }
@@ -100,9 +100,9 @@ pub struct Estimate {
     pub lo: f64,
     pub hi: f64,
     pub level: f64,
-    /// With both sides; unpaired: runs of the smaller side.
+    /// Rounds with both sides; unpaired, the runs of the smaller side.
     pub rounds: u32,
-    /// Between rounds; `None` if unpaired.
+    /// Standard deviation between rounds; `None` if unpaired.
     pub log_sd: Option<f64>,
     /// Over rounds; `None` if unpaired, or not shown.
     pub bootstrap: Option<(f64, f64)>,
@@ -117,12 +117,12 @@ pub struct Estimate {
     pub detectable: Option<f64>,
     /// What interval and p hold at, where it is more than one look.
     pub sequence: Option<stats::Sequence>,
-    /// Of what is judged after each round.
+    /// Skew of the differences, where rows are judged after each round.
     pub skewed: Option<stats::Skewed>,
 }
 
 impl Estimate {
-    /// By the rule of the verdict. Too small to matter it may still be.
+    /// Whether the rule of the verdict finds a difference, which may still be too small to matter.
     pub fn is_difference(&self) -> bool {
         self.adjusted.is_some_and(|p| stats::is_difference((self.lo, self.hi), p, self.level))
     }
@@ -132,16 +132,16 @@ impl Estimate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     pub scale: Scale,
-    /// As [`Estimate::ratio`]: the same, unless another estimator was asked for.
+    /// The ratio as [`Estimate::ratio`]: the same, unless another estimator was asked for.
     pub ratio: f64,
-    /// As [`Estimate::rounds`].
+    /// The rounds as [`Estimate::rounds`].
     pub rounds: u32,
 }
 
 /// What the runs of two experiments gave that were not run together, by their values alone: which way is better does not
 /// matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApartFinding {
+pub enum CrossFinding {
     /// B is, beyond what the runs within each vary by.
     Higher,
     Lower,
@@ -151,13 +151,13 @@ pub enum ApartFinding {
     Open,
 }
 
-impl ApartFinding {
+impl CrossFinding {
     pub fn as_str(self) -> &'static str {
         match self {
-            ApartFinding::Higher => "higher",
-            ApartFinding::Lower => "lower",
-            ApartFinding::Alike => "alike",
-            ApartFinding::Open => "inconclusive",
+            CrossFinding::Higher => "higher",
+            CrossFinding::Lower => "lower",
+            CrossFinding::Alike => "alike",
+            CrossFinding::Open => "inconclusive",
         }
     }
 }
@@ -168,7 +168,7 @@ pub use super::work::{DifferentRows, Work};
 pub enum NoVerdict {
     /// The plan is not at its end.
     Unfinished(Unfinished),
-    /// So many rounds are missing.
+    /// This many rounds are missing.
     TooFewRounds {
         /// How many to add.
         missing: u32,
@@ -180,11 +180,11 @@ pub enum NoVerdict {
     },
     /// The transactions of the sides return or change different numbers of rows: they did not do the same work.
     DifferentRows(DifferentRows),
-    /// And the plan does not allow that.
+    /// The sides ran one after the other, and the plan does not allow comparing them.
     SequentialOrder,
     /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
-    Apart(ApartFinding),
-    /// From a round on, a side was no longer the system that it was before its first run.
+    Apart(CrossFinding),
+    /// From some round on, a side was no longer the system that it was before its first run.
     SystemChanged {
         side: SideLetter,
         /// What was and is.
@@ -194,7 +194,7 @@ pub enum NoVerdict {
         /// The first round after it, from 0.
         first_after: u32,
     },
-    /// By a mark of runs.
+    /// A mark of runs voids the verdict.
     Voided {
         /// `client saturated`.
         what: String,
@@ -208,7 +208,7 @@ pub enum NoVerdict {
         tail: f64,
     },
     /// Some runs of a side have the figure; others failed, or do not have it. Those that have it are no fair choice.
-    Lacking {
+    IncompleteRuns {
         side: SideLetter,
         runs: usize,
         of: usize,
@@ -245,21 +245,21 @@ pub enum NoVerdict {
     },
     /// The two samples have no ratio.
     NotComparable(String),
-    /// At most one clock step apart.
+    /// The sides are at most one clock step apart.
     UnderClockStep,
     /// They differ in a metric without a better side.
     NoBetterSide,
-    /// Not judged.
+    /// Diagnostic metrics are not judged.
     Diagnostic,
 }
 
-impl ApartFinding {
+impl CrossFinding {
     fn text(self) -> &'static str {
         match self {
-            ApartFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
-            ApartFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
-            ApartFinding::Alike => "A and B were alike within the margin",
-            ApartFinding::Open => "so many runs do not tell A and B apart",
+            CrossFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
+            CrossFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
+            CrossFinding::Alike => "A and B were alike within the margin",
+            CrossFinding::Open => "so many runs do not tell A and B apart",
         }
     }
 }
@@ -274,15 +274,14 @@ fn between_rounds(last_before: Option<u32>, first_after: u32) -> String {
 }
 
 impl NoVerdict {
-    /// Without a full stop.
+    /// The reason without a full stop.
     pub fn text(&self) -> String {
-        let tier = |tier: &Option<DurabilityTier>| tier.map_or("unknown", DurabilityTier::as_str);
         match self {
             NoVerdict::Unfinished(found) => found.text(),
             NoVerdict::TooFewRounds { missing: 1 } => "needs 1 more round".to_owned(),
             NoVerdict::TooFewRounds { missing } => format!("needs {missing} more rounds"),
             NoVerdict::UnequalDurability { a, b } => {
-                format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
+                format!("unequal durability: A is {}, B is {}", tier_name(*a), tier_name(*b))
             }
             NoVerdict::DifferentRows(found) => found.text(),
             NoVerdict::SequentialOrder => {
@@ -308,7 +307,7 @@ impl NoVerdict {
                 failed_share(*share),
                 side.as_str()
             ),
-            NoVerdict::Lacking { side, runs, of } => format!(
+            NoVerdict::IncompleteRuns { side, runs, of } => format!(
                 "failed or n/a in {runs} of {} of {}, and the others alone are no fair choice",
                 count(*of, "run"),
                 side.as_str()
@@ -346,7 +345,7 @@ impl NoVerdict {
         }
     }
 
-    /// For a column.
+    /// The reason for a column.
     pub fn short(&self) -> String {
         match self {
             NoVerdict::Unfinished(found) => found.how_far(),
@@ -358,7 +357,7 @@ impl NoVerdict {
             NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
-            NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
+            NoVerdict::IncompleteRuns { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
             NoVerdict::TooFewOperations { .. } => "too few operations".to_owned(),
             NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
             NoVerdict::CutOff { side, runs } => format!("{runs} of {} cut off", side.as_str()),
@@ -373,6 +372,10 @@ impl NoVerdict {
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }
     }
+}
+
+fn tier_name(tier: Option<DurabilityTier>) -> &'static str {
+    tier.map_or("unknown", DurabilityTier::as_str)
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -393,12 +396,12 @@ pub struct Comparison {
     pub b: Side,
     /// `None` in an experiment that has not ended, and of a single round.
     pub estimate: Option<Estimate>,
-    /// Of a single round, too.
+    /// The change between the figures; a single round has one, too.
     pub change: Option<ChangePoint>,
     pub outcome: Outcome,
-    /// If the sides differ in them.
+    /// The shares that failed, if the sides differ in them.
     pub failures: Option<Failures>,
-    /// To the minimum, or until an expected decision.
+    /// Rounds that are missing to the minimum, or until an expected decision.
     pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.
     pub warnings: Vec<Warning>,
@@ -419,23 +422,22 @@ impl Comparison {
         }
     }
 
-    /// Of sides that were measured apart, what was found is no verdict on the systems.
+    /// Replaces the verdict of sides that were measured apart: what was found is no verdict on the systems.
     pub(super) fn without_verdict(&mut self) {
-        let differs = || match self.estimate.is_some_and(|estimate| estimate.ratio > 1.0) {
-            true => ApartFinding::Higher,
-            false => ApartFinding::Lower,
-        };
+        let is_higher = self.estimate.is_some_and(|estimate| estimate.ratio > 1.0);
         let found = match &self.outcome {
-            Outcome::Verdict(Verdict::Faster | Verdict::Slower) | Outcome::None(NoVerdict::NoBetterSide) => differs(),
-            Outcome::Verdict(Verdict::Equivalent) => ApartFinding::Alike,
-            Outcome::Verdict(Verdict::Inconclusive) => ApartFinding::Open,
+            Outcome::Verdict(Verdict::Faster | Verdict::Slower) | Outcome::None(NoVerdict::NoBetterSide) => {
+                if is_higher { CrossFinding::Higher } else { CrossFinding::Lower }
+            }
+            Outcome::Verdict(Verdict::Equivalent) => CrossFinding::Alike,
+            Outcome::Verdict(Verdict::Inconclusive) => CrossFinding::Open,
             Outcome::None(_) => return,
         };
         self.outcome = Outcome::None(NoVerdict::Apart(found));
     }
 
     /// What sides that were measured apart gave.
-    pub fn apart(&self) -> Option<ApartFinding> {
+    pub fn apart(&self) -> Option<CrossFinding> {
         match self.outcome {
             Outcome::None(NoVerdict::Apart(found)) => Some(found),
             _ => None,

@@ -9,7 +9,7 @@ use model::{Begun, Metric, Order, Promise, Role, RunState, Standing, Stop};
 use stats::Estimator;
 use store::StoredRun;
 
-use super::builder::{Builder, Fate};
+use super::builder::{Builder, RowUse};
 use super::clients;
 use super::compared;
 use super::curves::CurveGroup;
@@ -26,7 +26,7 @@ use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
 use super::row::{Comparison, SideLetter};
 use super::steadiness;
-use crate::cross_experiment::Apart;
+use crate::cross_experiment::CrossExperiment;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 use crate::look;
 use crate::lookup::Lookup;
@@ -42,11 +42,11 @@ pub struct Rules {
     /// Rounds of a sequential order are not paired.
     pub order: TimeOrder,
     pub min_rounds: u32,
-    /// Of an experiment that is judged after each round: what its intervals hold at.
+    /// What the intervals hold at, in an experiment that is judged after each round.
     pub sequence: Option<stats::Sequence>,
     /// How often it has looked: after each whole round from the first look on.
     pub looks: Option<u32>,
-    /// What the plan was begun with, where rounds were added later.
+    /// What the plan was started with, where rounds were added later.
     pub begun: Option<Begun>,
     /// No interval and no verdict is given before the end.
     pub unfinished: Option<Unfinished>,
@@ -55,41 +55,42 @@ pub struct Rules {
     pub different_rows: AllowedBy,
 }
 
-/// Who allows verdicts that are refused otherwise.
+/// What allows verdicts that are otherwise refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllowedBy {
-    Nobody,
+    Nothing,
     Plan,
     CommandLine,
 }
 
 impl AllowedBy {
-    fn of(plan: bool, command_line: bool) -> AllowedBy {
+    fn from_plan_or_options(plan: bool, command_line: bool) -> AllowedBy {
         match (plan, command_line) {
             (true, _) => AllowedBy::Plan,
             (false, true) => AllowedBy::CommandLine,
-            (false, false) => AllowedBy::Nobody,
+            (false, false) => AllowedBy::Nothing,
         }
     }
 
-    /// After "because".
+    /// The reason as a clause after "because".
     pub fn words(self) -> &'static str {
         if self == AllowedBy::CommandLine { "the command line allows it" } else { "the plan allows it" }
     }
 }
 
 impl Rules {
-    fn of(evidence: &Evidence, options: &Options) -> Rules {
+    fn for_evidence(evidence: &Evidence, options: &Options) -> Rules {
         let plan = &evidence.header.plan;
         let allowed = &plan.comparison;
-        let sequential_order = AllowedBy::of(allowed.allow_sequential_order, options.allow_sequential_order);
+        let sequential_order =
+            AllowedBy::from_plan_or_options(allowed.allow_sequential_order, options.allow_sequential_order);
         let level = options.level.unwrap_or(plan.comparison.level);
         let pairing = match plan.schedule.order {
             Order::Interleaved => options.pairing,
             Order::Sequential => Pairing::Unpaired,
         };
         let is_looked_at = pairing == Pairing::Paired && evidence.is_judged_after_each_round();
-        let looks = plan.schedule.until_sure.filter(|_| is_looked_at);
+        let looks = if is_looked_at { plan.schedule.until_sure } else { None };
         let unfinished = evidence.unfinished();
         let whole = unfinished.map_or(evidence.rounds(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {
@@ -97,21 +98,24 @@ impl Rules {
             level,
             estimator: options.estimator,
             pairing,
-            order: TimeOrder::of(evidence, options.pairing, sequential_order),
+            order: TimeOrder::for_evidence(evidence, options.pairing, sequential_order),
             min_rounds: options.min_rounds,
             sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
             looks: looks.map(|until| (whole + 1).saturating_sub(until.first)),
             begun: looks.and_then(|until| until.begun),
             unfinished,
-            unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
+            unequal_durability: AllowedBy::from_plan_or_options(
+                allowed.allow_unequal_durability,
+                options.allow_unequal_durability,
+            ),
             sequential_order,
-            different_rows: AllowedBy::of(allowed.allow_different_rows, options.allow_different_rows),
+            different_rows: AllowedBy::from_plan_or_options(allowed.allow_different_rows, options.allow_different_rows),
         }
     }
 
     /// What is not judged before its end: of a sequence every look is as good as the last.
     pub(crate) fn unjudged(&self) -> Option<Unfinished> {
-        self.unfinished.filter(|_| self.sequence.is_none())
+        if self.sequence.is_none() { self.unfinished } else { None }
     }
 
     /// How intervals are made, as in JSON.
@@ -150,34 +154,34 @@ pub enum TimeOrder {
     Sequential,
     /// One side after the other, and the plan allows verdicts.
     SequentialAllowed,
-    /// As of imports.
+    /// The order is unknown, as in imports.
     Unknown,
-    /// In experiments of their own: no verdict.
+    /// The sides ran in experiments of their own, so there is no verdict.
     Apart,
 }
 
 impl TimeOrder {
     /// A request for unpaired comparison (imports without rounds) overrides the plan's order, which then means
     /// nothing.
-    fn of(evidence: &Evidence, asked: Pairing, allowed: AllowedBy) -> TimeOrder {
+    fn for_evidence(evidence: &Evidence, asked: Pairing, allowed: AllowedBy) -> TimeOrder {
         let plan = &evidence.header.plan;
         match (plan.schedule.order, asked) {
             _ if evidence.apart.is_some() => TimeOrder::Apart,
             (Order::Interleaved, _) => TimeOrder::Interleaved,
             (Order::Sequential, Pairing::Unpaired) if evidence.header.build == IMPORTED => TimeOrder::Unknown,
-            (Order::Sequential, _) if allowed != AllowedBy::Nobody => TimeOrder::SequentialAllowed,
+            (Order::Sequential, _) if allowed != AllowedBy::Nothing => TimeOrder::SequentialAllowed,
             (Order::Sequential, _) => TimeOrder::Sequential,
         }
     }
 }
 
-/// Without any measured run, so without rows.
+/// A benchmark without any measured run, and so without rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmeasured {
     pub benchmark: String,
-    /// On other sides than the baseline.
+    /// Failed runs on sides other than the baseline.
     pub failed: usize,
-    /// Of the first run.
+    /// The reason of the first run.
     pub reason: String,
 }
 
@@ -189,17 +193,17 @@ pub struct OneSided {
     /// Benchmark and case.
     pub name: String,
     /// The side without it.
-    pub lacks: SideLetter,
+    pub missing_from: SideLetter,
 }
 
 impl OneSided {
-    /// Without a full stop.
+    /// Which side has runs of the case, without a full stop.
     pub fn text(&self) -> String {
-        let (has, lacks) = match self.lacks {
+        let (has, missing_from) = match self.missing_from {
             SideLetter::A => (&self.b, &self.a),
             SideLetter::B => (&self.a, &self.b),
         };
-        format!("{has} has runs of it, {lacks} has none")
+        format!("{has} has runs of it, {missing_from} has none")
     }
 }
 
@@ -212,11 +216,11 @@ pub struct Table {
     pub a: String,
     pub b: String,
     pub rows: Vec<Comparison>,
-    /// Between the two systems.
+    /// What differs between the two systems.
     pub differences: Vec<Difference>,
 }
 
-/// In no figure.
+/// A run that is in no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedRun {
     pub run: i64,
@@ -228,7 +232,7 @@ pub struct DroppedRun {
     pub reason: String,
     /// Another attempt was measured.
     pub repeated: bool,
-    /// That one came first: this was its repetition.
+    /// A measured run came first: this was its repetition.
     pub was_measured: bool,
 }
 
@@ -248,9 +252,9 @@ pub enum NoteKind {
     Differs,
     /// What only one of them has.
     OnlyIn,
-    /// Of étalon, on the hosts of the systems or of the load.
+    /// The builds of étalon differ on the hosts of the systems or of the load.
     DifferentBuilds,
-    /// Not interleaved.
+    /// The cases were not interleaved.
     SequentialOrder,
     /// Running, planned or dropped runs.
     Incomplete,
@@ -268,7 +272,7 @@ pub enum NoteKind {
     Checks,
     /// What transactions may see of each other.
     Isolation,
-    /// Of the servers while they were loaded.
+    /// Checkpoints of the servers while they were loaded.
     Checkpoints,
     /// A request without result.
     Missing,
@@ -278,9 +282,9 @@ pub enum NoteKind {
     Untried,
     /// Something stood in for an operating system.
     Layer,
-    /// Of a virtual machine.
+    /// The disk is that of a virtual machine.
     VirtualDisk,
-    /// Something went on beside the runs.
+    /// Something else ran during the runs.
     Disturbed,
     /// What other programs did is not known.
     LoadUnknown,
@@ -328,7 +332,7 @@ pub struct Note {
 /// All comparisons of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparisonSet {
-    /// In plain English, to be read aloud.
+    /// The answer in plain English, to be read aloud.
     pub answer: String,
     /// What was compared, and on what: a line each.
     pub compared: Vec<String>,
@@ -340,7 +344,7 @@ pub struct ComparisonSet {
     pub unmeasured: Vec<Unmeasured>,
     /// What one side alone was asked, so that nothing can be compared with it.
     pub one_sided: Vec<OneSided>,
-    /// Of a single system; empty if systems are compared.
+    /// Figures of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
     /// Disk cases over depths.
     pub disk: Vec<CurveGroup>,
@@ -350,20 +354,20 @@ pub struct ComparisonSet {
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,
     pub rounds: u32,
-    /// Of the case that has the fewest: what is decided leaves the later rounds.
+    /// Rounds of the case that has the fewest: what is decided leaves the later rounds.
     pub fewest_rounds: u32,
-    /// Of all systems.
+    /// Number of cases of all systems.
     pub cases: usize,
     pub dropped: Vec<DroppedRun>,
-    /// What went on beside the runs on their machines.
+    /// What else ran on the machines during the runs.
     pub disturbances: Vec<Disturbance>,
     pub notes: Vec<Note>,
     /// What the loads had to keep, each promise of a benchmark once.
     pub promises: Vec<(String, Promise)>,
     /// What would help rows that have no verdict.
     pub remedies: Vec<RemedyLine>,
-    /// If the sides are of experiments of their own.
-    pub apart: Option<Apart>,
+    /// The experiments, if each side is of one of its own.
+    pub apart: Option<CrossExperiment>,
 }
 
 impl ComparisonSet {
@@ -400,7 +404,7 @@ impl ComparisonSet {
 
 /// Errors if the options cannot be satisfied. An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
-    let rules = Rules::of(evidence, options);
+    let rules = Rules::for_evidence(evidence, options);
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
     if evidence.apart.is_some() && projection.cols != [KEY_SYSTEM] {
@@ -412,15 +416,18 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let builder = Builder::new(evidence, &index, &projection, rules);
     let pairs = pairs(evidence, &baseline, &others);
     let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
-    let fate = |a: &String, b: &String| match evidence.apart.is_some() || *a == baseline && is_asked(b) {
-        true => Fate::Shown(&options.metrics),
-        false => Fate::Dropped,
+    let row_use = |a: &String, b: &String| {
+        if evidence.apart.is_some() || *a == baseline && is_asked(b) {
+            RowUse::Shown(&options.metrics)
+        } else {
+            RowUse::FamilyOnly
+        }
     };
-    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b, fate(a, b))).collect();
+    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b, row_use(a, b))).collect();
     if options.a.as_ref().is_some_and(|a| *a != evidence.header.plan.comparison.baseline) {
         // Who picks the first side has picked among all pairs.
         let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
-        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b, fate(a, b))));
+        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b, row_use(a, b))));
     }
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
@@ -428,21 +435,20 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::without_verdict);
     }
     let out_of_time = out_of_time(evidence, &tables, &rules);
-    tables.retain(|table| matches!(fate(&table.a, &table.b), Fate::Shown(_)));
+    tables.retain(|table| matches!(row_use(&table.a, &table.b), RowUse::Shown(_)));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let asked = pairs.iter().filter(|(_, b)| is_asked(b)).flat_map(|(a, b)| builder.one_sided(a, b));
-    let mut one_sided = asked.collect::<Vec<_>>();
+    let asked = pairs.iter().filter(|(_, b)| is_asked(b));
+    let mut one_sided: Vec<OneSided> = asked.flat_map(|(a, b)| builder.one_sided(a, b)).collect();
     let disturbances = disturbances(&index.lookup, &tables);
-    let own = notes(evidence, &tables, &one_sided, &disturbances, &rules);
-    let notes = own.into_iter().chain(out_of_time).collect();
+    let mut notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
+    notes.extend(out_of_time);
     let remedies = remedies(evidence, &tables, &rules);
     // What no other experiment has is in notes of its own, and was left out when they were joined.
     one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.lost()));
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
-    let of_systems = projection.cols == [KEY_SYSTEM];
-    let looked_at: Vec<String> = if of_systems {
+    let looked_at: Vec<String> = if projection.cols == [KEY_SYSTEM] {
         others.iter().filter(|b| is_asked(b)).chain([&baseline]).cloned().collect()
     } else {
         Vec::new()
@@ -473,8 +479,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     Ok(in_words(evidence, set))
 }
 
-/// Of an experiment that was to go on until it is sure, and did not get so far: nothing else ends one before its most rounds
-/// with a row open. By other rules than its own a row may be open that was not.
+/// A note on an experiment that was to continue until it was sure, and did not get so far: nothing else ends one before
+/// its most rounds with a row open. By other rules than its own a row may be open that was not.
 fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<Note> {
     let plan = &evidence.header.plan;
     let until = plan.schedule.until_sure?;
@@ -483,8 +489,12 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
     if !is_early || (rules.margin, rules.level) != (plan.comparison.margin, plan.comparison.level) {
         return None;
     }
-    let rows = || tables.iter().flat_map(|table| &table.rows).filter(|row| row.metric.role == Role::Primary);
-    let open = rows().filter(|row| look::standing(row) == Standing::Open).count();
+    let open = tables
+        .iter()
+        .flat_map(|table| &table.rows)
+        .filter(|row| row.metric.role == Role::Primary)
+        .filter(|row| look::standing(row) == Standing::Open)
+        .count();
     let is_it = open > 0 || until.stop == Stop::Never || plan.systems.len() == 1;
     let still = if open > 0 { format!(", with {} open", count(open, "primary row")) } else { String::new() };
     let text = format!(
@@ -496,7 +506,7 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
     is_it.then_some(Note { kind: NoteKind::MaxTime, text })
 }
 
-/// With what was compared, and the answer.
+/// Adds what was compared, and the answer.
 fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
@@ -526,21 +536,41 @@ fn unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projection, b
         cases.entry(&case.benchmark).or_default().push(number);
     }
     let without = evidence.header.plan.benchmarks.iter().filter(|own| !index.metrics.contains_key(&own.name));
-    let of = |name: &str| {
-        let last = || index.lookup.last_attempts(cases.get(name).map_or(&[], Vec::as_slice));
-        let failed = |run: &&StoredRun| {
-            let case = evidence.case(run.planned.case);
-            let of_other = case.is_some_and(|case| side_label(case, &projection.cols) != baseline);
-            of_other && run.state == RunState::Failed
-        };
-        let reason = last().find_map(|run| run.reason.clone());
-        Unmeasured {
-            benchmark: name.to_owned(),
-            failed: last().filter(failed).count(),
-            reason: reason.unwrap_or_else(|| "no run was run".to_owned()),
-        }
-    };
-    without.map(|own| of(&own.name)).collect()
+    without
+        .map(|own| {
+            unmeasured_benchmark(
+                &index.lookup,
+                cases.get(own.name.as_str()).map_or(&[], Vec::as_slice),
+                &own.name,
+                projection,
+                baseline,
+            )
+        })
+        .collect()
+}
+
+fn unmeasured_benchmark(
+    lookup: &Lookup<'_>,
+    cases: &[u32],
+    name: &str,
+    projection: &Projection,
+    baseline: &str,
+) -> Unmeasured {
+    let last: Vec<&StoredRun> = lookup.last_attempts(cases).collect();
+    let reason = last.iter().copied().find_map(|run| run.reason.clone());
+    Unmeasured {
+        benchmark: name.to_owned(),
+        failed: last
+            .iter()
+            .copied()
+            .filter(|run| {
+                let case = lookup.evidence().case(run.planned.case);
+                let of_other = case.is_some_and(|case| side_label(case, &projection.cols) != baseline);
+                of_other && run.state == RunState::Failed
+            })
+            .count(),
+        reason: reason.unwrap_or_else(|| "no run was run".to_owned()),
+    }
 }
 
 fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), CompareError> {
@@ -554,7 +584,7 @@ fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), Compare
     }
 }
 
-/// What was asked for; and what failed, which nobody who looks at one metric may miss.
+/// What was asked for; and what failed, which a reader of one metric must see, too.
 pub(super) fn is_shown(filter: &MetricFilter, metric: &Metric) -> bool {
     filter.shows(metric) || metric.id == FAILED_SHARE
 }
@@ -580,9 +610,11 @@ fn sides(
         }
     }
     let key = projection.cols.join(", ");
-    let find = |value: &String| match known.contains(value) {
-        true => Ok(value.clone()),
-        false => Err(CompareError::UnknownValue { key: key.clone(), value: value.clone(), known: known.clone() }),
+    let find = |value: &String| {
+        if known.contains(value) {
+            return Ok(value.clone());
+        }
+        Err(CompareError::UnknownValue { key: key.clone(), value: value.clone(), known: known.clone() })
     };
     let planned = &evidence.header.plan.comparison.baseline;
     let a = match (&options.a, known.first()) {
@@ -609,8 +641,10 @@ fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
     let evidence = lookup.evidence();
     let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
     let measured: BTreeMap<u32, u32> = measured.map(|run| (run.planned.position, run.attempt)).collect();
-    let is_dropped = |state| matches!(state, RunState::Failed | RunState::Aborted | RunState::Superseded);
-    let ended = evidence.runs.iter().filter(|run| is_dropped(run.state));
+    let ended = evidence
+        .runs
+        .iter()
+        .filter(|run| matches!(run.state, RunState::Failed | RunState::Aborted | RunState::Superseded));
     ended
         .map(|run| DroppedRun {
             run: run.id,

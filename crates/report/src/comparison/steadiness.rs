@@ -19,13 +19,7 @@ struct Watched {
 /// Warns of drift or two groups. The tests of a family's rows and sides are adjusted together by Benjamini and
 /// Hochberg, within the family's part of the error.
 pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
-    let of_family = |family: Family| -> Vec<Watched> {
-        let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
-        own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched(place, row, letter)))
-            .flatten()
-            .collect()
-    };
-    let both = [Family::Primary, Family::Exploratory].map(|family| (family, of_family(family)));
+    let both = [Family::Primary, Family::Exploratory].map(|family| (family, watched_of_family(rows, family)));
     let [(_, primary), (_, exploratory)] = &both;
     let families = Families { primary: primary.len(), exploratory: exploratory.len() };
     for (family, all) in &both {
@@ -41,8 +35,15 @@ pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
     }
 }
 
-/// Of several cases a round has one value, and only where it has all of them: a fast and a slow case are no two modes, and where
-/// the slow one has left nothing has changed.
+fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
+    let own = rows.iter().enumerate().filter(|(_, row)| Family::for_role(row.metric.role) == family);
+    own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched(place, row, letter)))
+        .flatten()
+        .collect()
+}
+
+/// The values of one side. Of several cases a round has one value, and only where it has all of them: a fast and a slow
+/// case are no two modes, and where the slow one is missing nothing has changed.
 fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
     let side: &Side = comparison.side(letter);
     let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -53,7 +54,7 @@ fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Wa
     Some(Watched { row, letter, motion: Motion::from_series(&values)? })
 }
 
-/// Of cases of any size, where all values have a logarithm.
+/// Geometric mean, so that cases of any size count alike, where all values have a logarithm.
 fn centre(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     match values {

@@ -45,7 +45,7 @@ pub enum Warning {
     Unpaired { a: usize, b: usize },
     /// Incomplete cases and rounds take no part in a pooled ratio.
     LeftOut {
-        /// Without any complete round.
+        /// Cases without any complete round.
         cases: usize,
         /// Incomplete in another case.
         rounds: usize,
@@ -57,7 +57,7 @@ pub enum Warning {
         /// The longest gap.
         hours: f64,
     },
-    /// Of this metric.
+    /// Runs have no value of this metric.
     Missing { side: SideLetter, runs: usize, reason: String },
     /// Runs of unknown failed share.
     FailuresUnknown { side: SideLetter, runs: usize, reason: String },
@@ -70,10 +70,10 @@ pub enum Warning {
         failed: usize,
         /// Failed attempts that were repeated.
         repeated: usize,
-        /// Of the first failure, preferably one that was not repeated.
+        /// Reason of the first failure, preferably one that was not repeated.
         reason: String,
     },
-    /// Only one of two tests finds a difference.
+    /// One of two tests finds a difference, the other does not.
     TestsDisagree { p_t: f64, p: f64 },
     /// The interval rests on symmetric differences.
     Skewed(stats::Skewed),
@@ -136,7 +136,7 @@ impl Warning {
         }
     }
 
-    /// Without a full stop.
+    /// The warning without a full stop.
     pub fn text(&self) -> String {
         match self {
             Warning::Drift { side, p, change } => format!(
@@ -216,7 +216,7 @@ fn same_server(detectable: Option<f64>) -> String {
     format!("A and B are one server (A/A){}", found.unwrap_or_default())
 }
 
-/// With what holds for skewed differences, too, where that says something.
+/// Adds what holds for skewed differences, too, where that says something.
 fn skewed(found: &stats::Skewed) -> String {
     let stats::Skewed { skewness, rounds, signs } = found;
     let lean = format!(

@@ -1,4 +1,4 @@
-//! Tells whether both sides did the same work, by the rows of their transactions and the bytes within reach of their operations.
+//! Whether both sides did the same work, by the rows of their transactions and the bytes within reach of their operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ struct Count {
 }
 
 impl DifferentRows {
-    /// Without a full stop.
+    /// The difference without a full stop.
     pub fn text(&self) -> String {
         let what = match self.what {
             Work::RowsReturned => "returned",
@@ -86,8 +86,7 @@ pub fn different_rows(
 ) -> Option<DifferentRows> {
     let benchmarks: BTreeSet<&str> =
         a.iter().chain(b).filter_map(|case| Some(evidence.case(*case)?.benchmark.as_str())).collect();
-    let is_checked = |name: &&str| workload(evidence, name).is_some_and(|name| CHECKED.contains(&name));
-    if !benchmarks.iter().all(is_checked) {
+    if !benchmarks.iter().all(|name| workload(evidence, name).is_some_and(|name| CHECKED.contains(&name))) {
         return None;
     }
     let counts = counts_of(index, &benchmarks);
@@ -112,13 +111,13 @@ pub fn different_rows(
 /// Finds the metrics of the benchmarks that count work.
 fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> {
     let ids = benchmarks.iter().filter_map(|name| index.metrics.get(*name)).flatten().map(|metric| metric.id.as_str());
-    let count = |id: &str| {
+    ids.filter_map(|id| {
         let all = [(Work::RowsReturned, ROWS_RETURNED), (Work::RowsChanged, ROWS_CHANGED), (Work::BytesReached, SPAN)];
         let (what, rest) = all.into_iter().find_map(|(what, name)| Some((what, id.strip_prefix(name)?)))?;
         let script = if rest.is_empty() { None } else { Some(rest.strip_prefix('_')?.to_owned()) };
         Some(Count { script, what, metric: id.to_owned() })
-    };
-    ids.filter_map(count).collect()
+    })
+    .collect()
 }
 
 /// Names the metric of the failures of all transactions, or of a script's.
@@ -130,8 +129,13 @@ fn failed_share(script: Option<&str>) -> String {
 /// has a metric of its own, and is no other work.
 fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec<RunPoint> {
     let failed: BTreeMap<i64, f64> = failed_percent.iter().map(|point| (point.run, point.value / 100.0)).collect();
-    let succeeded = |run: &i64| failed.get(run).map_or(1.0, |failed| (1.0 - failed).max(f64::EPSILON));
-    points.iter().map(|point| RunPoint { value: point.value / succeeded(&point.run), ..*point }).collect()
+    points
+        .iter()
+        .map(|point| RunPoint {
+            value: point.value / failed.get(&point.run).map_or(1.0, |failed| (1.0 - failed).max(f64::EPSILON)),
+            ..*point
+        })
+        .collect()
 }
 
 /// Gives the p of "the one did not do more than the other beyond the tolerance".

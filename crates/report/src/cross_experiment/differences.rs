@@ -6,7 +6,7 @@ use model::facts::TEXTS;
 use model::plan::redact_url;
 use model::{Facts, Length, Nature, Order, Reading, Schedule};
 
-use super::{ApartDifference, SEED, Source};
+use super::{ExperimentDifference, SEED, Source};
 use crate::evidence::{BUILD, CLIENT_HOST, IMPORTED};
 use crate::number::{RowUnit, Script};
 
@@ -27,13 +27,13 @@ pub struct Counterparts {
 type Values = Vec<Option<String>>;
 
 #[derive(Default)]
-struct Found(Vec<ApartDifference>);
+struct Found(Vec<ExperimentDifference>);
 
 impl Found {
-    /// Unless all are the same.
+    /// Adds a difference, unless all values are the same.
     fn add(&mut self, about: &str, name: &str, values: Values) {
         if values.iter().any(|value| *value != values[0]) {
-            self.0.push(ApartDifference { about: about.to_owned(), name: name.to_owned(), values });
+            self.0.push(ExperimentDifference { about: about.to_owned(), name: name.to_owned(), values });
         }
     }
 }
@@ -42,45 +42,40 @@ pub fn differences(
     sources: &[Source],
     tracks: &[Vec<Option<String>>],
     counterparts: &[Counterparts],
-) -> Vec<ApartDifference> {
+) -> Vec<ExperimentDifference> {
     let mut found = Found::default();
-    let mut add = |about: &str, name: &str, values| found.add(about, name, values);
-    let of = |value: &dyn Fn(&Source) -> String| sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>();
-    add(ETALON, "version", of(&|source| source.evidence.header.etalon_version.clone()));
-    add(ETALON, "build", of(&|source| source.evidence.header.build.clone()));
+    found.add(ETALON, "version", of_sources(sources, &|source| source.evidence.header.etalon_version.clone()));
+    found.add(ETALON, "build", of_sources(sources, &|source| source.evidence.header.build.clone()));
     // An import knows nothing of how it was run.
-    let planned = |value: &dyn Fn(&Schedule) -> String| {
-        let of = |source: &Source| {
-            let header = &source.evidence.header;
-            (header.build != IMPORTED).then(|| value(&header.plan.schedule))
-        };
-        sources.iter().map(of).collect::<Vec<_>>()
-    };
-    add("plan", "measured part", planned(&|schedule| length(schedule.length)));
-    add("plan", "warm-up", planned(&|schedule| format!("{} s", schedule.warmup.as_secs_f64())));
-    add("plan", "rounds", of(&|source| source.evidence.rounds().to_string()));
-    add("plan", "order", planned(&|schedule| order(schedule.order).to_owned()));
-    add("plan", SEED, planned(&|schedule| schedule.seed.to_string()));
+    found.add("plan", "measured part", of_schedules(sources, &|schedule| length(schedule.length)));
+    found.add("plan", "warm-up", of_schedules(sources, &|schedule| format!("{} s", schedule.warmup.as_secs_f64())));
+    found.add("plan", "rounds", of_sources(sources, &|source| source.evidence.rounds().to_string()));
+    found.add("plan", "order", of_schedules(sources, &|schedule| order(schedule.order).to_owned()));
+    found.add("plan", SEED, of_schedules(sources, &|schedule| schedule.seed.to_string()));
     for track in tracks {
         let name = track.iter().flatten().next().map_or("", String::as_str);
         let about = format!("plan of {name}");
-        let system = |place: usize| {
-            let name = track[place].as_ref()?;
-            sources[place].evidence.header.plan.system(name)
-        };
         let here: Vec<usize> = (0..sources.len()).filter(|place| track[*place].is_some()).collect();
         if here.len() < sources.len() {
             continue;
         }
-        let all = |value: &dyn Fn(&model::SystemPlan) -> Option<String>| {
-            here.iter().map(|place| system(*place).and_then(value)).collect::<Vec<_>>()
-        };
-        add(&about, "engine", all(&|system| Some(system.engine.clone())));
-        add(&about, "url", all(&|system| Some(redact_url(&system.url)).filter(|url| !url.is_empty())));
-        let keys: BTreeSet<String> =
-            here.iter().filter_map(|place| system(*place)).flat_map(|s| s.settings.keys().cloned()).collect();
+        found.add(&about, "engine", of_systems(sources, track, &here, &|system| Some(system.engine.clone())));
+        found.add(
+            &about,
+            "url",
+            of_systems(sources, track, &here, &|system| Some(redact_url(&system.url)).filter(|url| !url.is_empty())),
+        );
+        let keys: BTreeSet<String> = here
+            .iter()
+            .filter_map(|place| system_of(sources, track, *place))
+            .flat_map(|s| s.settings.keys().cloned())
+            .collect();
         for key in keys {
-            add(&about, &key, all(&|system| system.settings.get(&key).map(ToString::to_string)));
+            found.add(
+                &about,
+                &key,
+                of_systems(sources, track, &here, &|system| system.settings.get(&key).map(ToString::to_string)),
+            );
         }
     }
     texts(sources, &mut found);
@@ -88,10 +83,38 @@ pub fn differences(
     found.0
 }
 
-/// The texts of the plans' scripts, which have only their names there. A store of an older étalon does not tell them.
+fn of_systems(
+    sources: &[Source],
+    track: &[Option<String>],
+    here: &[usize],
+    value: &dyn Fn(&model::SystemPlan) -> Option<String>,
+) -> Values {
+    here.iter().map(|place| system_of(sources, track, *place).and_then(value)).collect::<Vec<_>>()
+}
+
+fn system_of<'a>(sources: &'a [Source], track: &[Option<String>], place: usize) -> Option<&'a model::SystemPlan> {
+    let name = track[place].as_ref()?;
+    sources[place].evidence.header.plan.system(name)
+}
+
+fn of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Values {
+    sources
+        .iter()
+        .map(|source| {
+            let header = &source.evidence.header;
+            (header.build != IMPORTED).then(|| value(&header.plan.schedule))
+        })
+        .collect::<Vec<_>>()
+}
+
+fn of_sources(sources: &[Source], value: &dyn Fn(&Source) -> String) -> Values {
+    sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>()
+}
+
+/// The texts of the plans' scripts, which have only their names there. A store of an older étalon does not have them.
 fn texts(sources: &[Source], found: &mut Found) {
-    let of = |source: &'_ Source| source.evidence.facts.get(TEXTS).cloned().unwrap_or_default();
-    let all: Vec<Facts> = sources.iter().map(of).collect();
+    let all: Vec<Facts> =
+        sources.iter().map(|source| source.evidence.facts.get(TEXTS).cloned().unwrap_or_default()).collect();
     let names: BTreeSet<&String> = all.iter().flat_map(|facts| facts.entries.keys()).collect();
     for name in names {
         found.add(
@@ -107,10 +130,10 @@ fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mu
     if let Some((name, values)) = dearest(sources, counterparts) {
         found.add(ABOUT, &name, values);
     }
-    let of_source = |source: &'_ Source| -> Vec<String> {
-        source.evidence.load_generators().into_iter().map(|(subject, _)| subject.to_owned()).collect()
-    };
-    let subjects: BTreeSet<String> = sources.iter().flat_map(of_source).collect();
+    let subjects: BTreeSet<String> = sources
+        .iter()
+        .flat_map(|source| source.evidence.load_generators().into_iter().map(|(subject, _)| subject.to_owned()))
+        .collect();
     for subject in &subjects {
         match subject.strip_prefix(CLIENT_HOST) {
             None => machines(sources, subject, [ABOUT, ETALON], found),
@@ -122,16 +145,22 @@ fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mu
     }
 }
 
-/// Of the machine of this subject, and of the étalon on it.
+/// Adds what differs between the machines of this subject, and between the étalons on them.
 fn machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2], found: &mut Found) {
     // Who imported a table of other tools knows nothing of its machine.
     let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(subject)).collect();
     let Some(hosts) = hosts else {
-        let is_known = |source: &Source| {
-            let is_told = source.evidence.facts.contains_key(subject);
-            is_told.then(|| "told".to_owned())
-        };
-        return found.add(about, "machine", sources.iter().map(is_known).collect());
+        return found.add(
+            about,
+            "machine",
+            sources
+                .iter()
+                .map(|source| {
+                    let is_told = source.evidence.facts.contains_key(subject);
+                    is_told.then(|| "told".to_owned())
+                })
+                .collect(),
+        );
     };
     let names: BTreeSet<&String> = hosts.iter().flat_map(|facts| facts.entries.keys()).collect();
     for name in names {
@@ -157,18 +186,26 @@ fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String,
     let mut worst: Option<(f64, String, Values)> = None;
     for Counterparts { name, cases } in counterparts {
         for metric in COSTS {
-            let of = |(source, case): (usize, &Option<u32>)| cost(source, (*case)?, metric);
-            let costs: Vec<Option<(f64, &str)>> = cases.iter().enumerate().map(of).collect();
-            let known = || costs.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0);
-            let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+            let costs: Vec<Option<(f64, &str)>> =
+                cases.iter().enumerate().map(|(source, case)| cost(source, (*case)?, metric)).collect();
+            let known: Vec<f64> =
+                costs.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0).collect();
+            let (least, most) =
+                (known.iter().copied().fold(f64::INFINITY, f64::min), known.iter().copied().fold(0.0, f64::max));
             if least.is_finite() && most / least > worst.as_ref().map_or(COST_RATIO, |(ratio, ..)| *ratio) {
-                let printed = |cost: &Option<(f64, &str)>| {
-                    let (value, unit) = (*cost)?;
-                    let unit = RowUnit::new(unit, [value]);
-                    Some(format!("{} {}", unit.print(value, Script::Plain), unit.name()))
-                };
                 let name = format!("CPU time of an operation of {name}");
-                worst = Some((most / least, name, costs.iter().map(printed).collect()));
+                worst = Some((
+                    most / least,
+                    name,
+                    costs
+                        .iter()
+                        .map(|cost| {
+                            let (value, unit) = (*cost)?;
+                            let unit = RowUnit::new(unit, [value]);
+                            Some(format!("{} {}", unit.print(value, Script::Plain), unit.name()))
+                        })
+                        .collect(),
+                ));
             }
         }
     }

@@ -8,11 +8,11 @@ use store::{Header, StoredMeasurement, StoredRun};
 
 use super::differences::{Counterparts, differences};
 use super::label::{labels, ran};
-use super::{Alone, Apart, ApartDifference, ApartExperiment, Source};
+use super::{Alone, CrossExperiment, ExperimentDifference, JoinedExperiment, Source};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::count;
 
-/// Which reactor made the load: it changes results, and is no fact by which a resume refuses to go on.
+/// The reactor that made the load: it changes results, but a resume does not refuse to continue by this fact.
 const REACTOR: &str = "client.reactor";
 /// Cases that a message names of each store.
 const NAMED: usize = 3;
@@ -27,10 +27,10 @@ pub enum JoinError {
     NothingMeasured { file: String },
     #[error("{file} has no system `{system}`: it has {}", known.join(", "))]
     NoSystem { file: String, system: String, known: Vec<String> },
-    #[error("no system has the same name in {}", told.join(" and in "))]
-    NoCommonSystem { told: Vec<String>, example: String },
-    #[error("{} have no case in common: {}", files.join(" and "), told.join("; "))]
-    NothingInCommon { files: Vec<String>, told: Vec<String> },
+    #[error("no system has the same name in {}", systems.join(" and in "))]
+    NoCommonSystem { systems: Vec<String>, example: String },
+    #[error("{} have no case in common: {}", files.join(" and "), systems.join("; "))]
+    NothingInCommon { files: Vec<String>, systems: Vec<String> },
 }
 
 impl JoinError {
@@ -86,7 +86,7 @@ pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
     let mut experiments = Vec::new();
     for (place, source) in sources.iter().enumerate() {
         let systems = tracks.iter().filter_map(|track| track[place].as_ref());
-        experiments.push(ApartExperiment {
+        experiments.push(JoinedExperiment {
             label: labels[place].clone(),
             file: source.file.clone(),
             header: source.evidence.header.clone(),
@@ -102,7 +102,7 @@ pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
     });
     let pairs = pairs.collect();
     let (alone, confounded) = (matching.alone(&places), matching.confounded.clone());
-    joined.evidence.apart = Some(Box::new(Apart { experiments, pairs, differences: all, alone, confounded }));
+    joined.evidence.apart = Some(Box::new(CrossExperiment { experiments, pairs, differences: all, alone, confounded }));
     Ok(joined.evidence)
 }
 
@@ -115,11 +115,10 @@ fn check(sources: &[Source]) -> Result<(), JoinError> {
         if source.evidence.measurements.is_empty() {
             return Err(JoinError::NothingMeasured { file });
         }
-        let is_same = |other: &&Source| {
+        if let Some(other) = sources[..place].iter().find(|other| {
             let other = &other.evidence.header;
             (&other.plan_hash, other.created_unix_ms) == (&header.plan_hash, header.created_unix_ms)
-        };
-        if let Some(other) = sources[..place].iter().find(is_same) {
+        }) {
             return Err(JoinError::Same { a: other.file.clone(), b: file });
         }
     }
@@ -139,37 +138,45 @@ fn tracks(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
         }
     }
     let named = sources.iter().find_map(|source| source.system.as_ref());
-    let single = |source: &Source| {
-        let all = names(source);
-        let of_that_name = named.filter(|name| all.contains(name)).cloned();
-        source.system.clone().or(of_that_name).or_else(|| all.first().filter(|_| all.len() == 1).cloned())
-    };
-    let by_name = || {
-        let first = names(&sources[0]);
-        let track = |name: String| -> Track {
-            sources.iter().map(|source| Some(name.clone()).filter(|name| names(source).contains(name))).collect()
-        };
-        first.into_iter().map(track).filter(|track| track[1..].iter().any(Option::is_some)).collect::<Vec<Track>>()
-    };
-    let found = if named.is_some() { Vec::new() } else { by_name() };
+    let found = if named.is_some() { Vec::new() } else { tracks_by_name(sources) };
     if !found.is_empty() {
         return Ok(found);
     }
-    if let Some(track) = sources.iter().map(single).collect::<Option<Vec<String>>>() {
+    if let Some(track) = sources.iter().map(|one| only_system(one, named)).collect::<Option<Vec<String>>>() {
         return Ok(vec![track.into_iter().map(Some).collect()]);
     }
-    let told = sources.iter().map(|source| format!("{} ({})", source.file, names(source).join(", ")));
+    let systems = sources.iter().map(|source| format!("{} ({})", source.file, names(source).join(", ")));
     let example = sources.iter().map(|source| {
-        let system = single(source).or_else(|| names(source).first().cloned()).unwrap_or_default();
+        let system = only_system(source, named).or_else(|| names(source).first().cloned()).unwrap_or_default();
         shell_word(&format!("{}:{system}", source.file))
     });
-    Err(JoinError::NoCommonSystem { told: told.collect(), example: example.collect::<Vec<_>>().join(" ") })
+    Err(JoinError::NoCommonSystem { systems: systems.collect(), example: example.collect::<Vec<_>>().join(" ") })
 }
 
-/// As a shell takes it as one word.
+fn tracks_by_name(sources: &[Source]) -> Vec<Track> {
+    let first = names(&sources[0]);
+    first
+        .into_iter()
+        .map(|name| {
+            sources.iter().map(|source| Some(name.clone()).filter(|name| names(source).contains(name))).collect()
+        })
+        .filter(|track: &Track| track[1..].iter().any(Option::is_some))
+        .collect::<Vec<Track>>()
+}
+
+fn only_system(source: &Source, named: Option<&String>) -> Option<String> {
+    let all = names(source);
+    let of_that_name = named.filter(|name| all.contains(name)).cloned();
+    source.system.clone().or(of_that_name).or_else(|| if all.len() == 1 { all.first().cloned() } else { None })
+}
+
+/// Quotes a text so that a shell takes it as one word.
 fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-:+=,@".contains(c);
-    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    if text.chars().all(|c| c.is_alphanumeric() || "/._-:+=,@".contains(c)) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 /// What a case is, whatever store it is of: benchmark, workload, the system's track, and the keys that are compared.
@@ -178,7 +185,7 @@ struct Place {
     benchmark: String,
     workload: String,
     track: usize,
-    /// By a text that is the same for equal values only.
+    /// The point's keys, each with a text that is equal for equal values only.
     point: Vec<(String, String)>,
 }
 
@@ -186,9 +193,9 @@ struct Place {
 struct Matching<'a> {
     sources: &'a [Source],
     tracks: &'a [Track],
-    /// By source: the case's index and track, and its point.
+    /// Each source's cases: index, track and point.
     cases: Vec<Vec<(u32, usize, Point)>>,
-    /// By source, where a place stands in `cases`.
+    /// Each source's index from a place to its positions in `cases`.
     index: Vec<BTreeMap<Place, usize>>,
     confounded: BTreeMap<String, Vec<String>>,
     /// Each source has a single benchmark, under a name of its own: they are taken for one.
@@ -200,13 +207,15 @@ type Asked = (String, String);
 
 /// Étalon's own, where each source has a single one and another tool's results are among them: these have names of their own.
 fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Asked> {
-    let of = |(source, own): (&Source, &Vec<(u32, usize, Point)>)| {
-        let asked = own.iter().map(|(index, ..)| &source.evidence.cases[*index as usize]);
-        let all: BTreeSet<Asked> = asked.map(|case| (case.benchmark.clone(), case.workload.clone())).collect();
-        (all.len() == 1).then(|| all.into_iter().next()).flatten()
-    };
-    let all: Vec<Asked> = sources.iter().zip(cases).map(of).collect::<Option<_>>()?;
-    let is_own = |source: &&Source| source.evidence.header.build != IMPORTED;
+    let all: Vec<Asked> = sources
+        .iter()
+        .zip(cases)
+        .map(|(source, own)| {
+            let asked = own.iter().map(|(index, ..)| &source.evidence.cases[*index as usize]);
+            let all: BTreeSet<Asked> = asked.map(|case| (case.benchmark.clone(), case.workload.clone())).collect();
+            (all.len() == 1).then(|| all.into_iter().next()).flatten()
+        })
+        .collect::<Option<_>>()?;
     let own = sources.iter().position(|source| is_own(&source))?;
     let workloads: BTreeSet<&str> = all.iter().map(|(_, workload)| workload.as_str()).collect();
     // Of one workload two names are two questions.
@@ -214,14 +223,27 @@ fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Aske
     are_apart.then(|| all.into_iter().nth(own)).flatten()
 }
 
+fn is_own(source: &Source) -> bool {
+    source.evidence.header.build != IMPORTED
+}
+
 impl<'a> Matching<'a> {
     fn new(sources: &'a [Source], tracks: &'a [Track]) -> Matching<'a> {
-        let of = |(place, source): (usize, &'a Source)| {
-            let track = |case: &Case| tracks.iter().position(|track| track[place].as_ref() == Some(&case.system));
-            let all = (0_u32..).zip(&source.evidence.cases);
-            all.filter_map(|(index, case)| Some((index, track(case)?, case.point.clone()))).collect()
-        };
-        let cases: Vec<Vec<(u32, usize, Point)>> = sources.iter().enumerate().map(of).collect();
+        let cases: Vec<Vec<(u32, usize, Point)>> = sources
+            .iter()
+            .enumerate()
+            .map(|(place, source)| {
+                let all = (0_u32..).zip(&source.evidence.cases);
+                all.filter_map(|(index, case)| {
+                    Some((
+                        index,
+                        tracks.iter().position(|track| track[place].as_ref() == Some(&case.system))?,
+                        case.point.clone(),
+                    ))
+                })
+                .collect()
+            })
+            .collect();
         let single = single(sources, &cases);
         Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new(), single }
     }
@@ -249,9 +271,12 @@ impl<'a> Matching<'a> {
 
     /// Takes keys out of the points that have one value in each store, and not the same: they are said instead. Such a key
     /// that a store of an older étalon does not know yet is no other case.
-    fn align(&mut self) -> Vec<ApartDifference> {
-        let all = || self.cases.iter().enumerate().flat_map(|(place, own)| own.iter().map(move |one| (place, one)));
-        let keys: BTreeSet<(Asked, String)> = all()
+    fn align(&mut self) -> Vec<ExperimentDifference> {
+        let keys: BTreeSet<(Asked, String)> = self
+            .cases
+            .iter()
+            .enumerate()
+            .flat_map(|(place, own)| own.iter().map(move |one| (place, one)))
             .flat_map(|(place, (index, _, point))| {
                 let asked = self.asked(self.case(place, *index));
                 point.keys().map(move |key| (asked.clone(), key.clone()))
@@ -259,15 +284,15 @@ impl<'a> Matching<'a> {
             .collect();
         let mut found = Vec::new();
         for (asked, key) in keys {
-            let of = |place| self.values(place, &asked, &key);
-            let values: Vec<Vec<Option<&Value>>> = (0..self.sources.len()).map(of).collect();
-            // Who does not have the benchmark tells nothing of its keys.
-            let told = || values.iter().filter(|own| !own.is_empty());
-            if told().any(|own| own.len() > 1) || told().all(|own| Some(own) == told().next()) {
+            let values: Vec<Vec<Option<&Value>>> =
+                (0..self.sources.len()).map(|place| self.values(place, &asked, &key)).collect();
+            // A source without the benchmark does not know its keys.
+            let known: Vec<&Vec<Option<&Value>>> = values.iter().filter(|own| !own.is_empty()).collect();
+            if known.iter().any(|own| own.len() > 1) || known.iter().all(|own| *own == known[0]) {
                 continue;
             }
-            let text = |own: &Vec<Option<&Value>>| own.first().and_then(|value| value.map(ToString::to_string));
-            let values: Vec<Option<String>> = values.iter().map(text).collect();
+            let values: Vec<Option<String>> =
+                values.iter().map(|own| own.first().and_then(|value| value.map(ToString::to_string))).collect();
             found.push((asked, key, values));
         }
         for (asked, key, values) in &found {
@@ -284,43 +309,54 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        let index = |(place, own): (usize, &Vec<_>)| {
-            own.iter().enumerate().map(|(at, case)| (self.place(place, case), at)).collect::<BTreeMap<Place, usize>>()
-        };
-        self.index = self.cases.iter().enumerate().map(index).collect();
-        let told = |((benchmark, _), key, values): (Asked, String, _)| ApartDifference {
-            about: "plan".to_owned(),
-            name: format!("{key} of {benchmark}"),
-            values,
-        };
-        self.asked_for().into_iter().chain(found.into_iter().map(told)).collect()
+        self.index = self
+            .cases
+            .iter()
+            .enumerate()
+            .map(|(place, own)| {
+                own.iter()
+                    .enumerate()
+                    .map(|(at, case)| (self.place(place, case), at))
+                    .collect::<BTreeMap<Place, usize>>()
+            })
+            .collect();
+        self.asked_for()
+            .into_iter()
+            .chain(found.into_iter().map(|((benchmark, _), key, values)| ExperimentDifference {
+                about: "plan".to_owned(),
+                name: format!("{key} of {benchmark}"),
+                values,
+            }))
+            .collect()
     }
 
     /// What the sources call their single benchmarks.
-    fn asked_for(&self) -> Option<ApartDifference> {
+    fn asked_for(&self) -> Option<ExperimentDifference> {
         self.single.as_ref()?;
-        let name = |source: &Source| Some(source.evidence.cases.first()?.benchmark.clone());
-        let (about, values): (_, Vec<_>) = ("plan".to_owned(), self.sources.iter().map(name).collect());
+        let (about, values): (_, Vec<_>) = (
+            "plan".to_owned(),
+            self.sources.iter().map(|source| Some(source.evidence.cases.first()?.benchmark.clone())).collect(),
+        );
         let differ = values.iter().any(|name| *name != values[0]);
-        differ.then(|| ApartDifference { about, name: "benchmark".to_owned(), values })
+        differ.then(|| ExperimentDifference { about, name: "benchmark".to_owned(), values })
     }
 
     /// A script whose text has changed under its name is another one.
     fn confound_texts(&mut self) {
         let facts: Vec<_> = self.sources.iter().filter_map(|source| source.evidence.facts.get(TEXTS)).collect();
         let names = facts.first().into_iter().flat_map(|facts| facts.entries.keys());
-        let has_changed = |name: &&String| {
-            let told: Vec<&str> = facts.iter().filter_map(|facts| facts.get(name)).collect();
-            told.iter().any(|text| *text != told[0])
-        };
-        for name in names.filter(has_changed) {
+        for name in names.filter(|name| {
+            let known: Vec<&str> = facts.iter().filter_map(|facts| facts.get(name)).collect();
+            known.iter().any(|text| *text != known[0])
+        }) {
             let file = name.split(" names ").next().unwrap_or(name);
             for (index, _, point) in &self.cases[0] {
-                let is_named = |value: &Value| value.as_text().is_some_and(|text| text.contains(file));
                 let benchmark = &self.sources[0].evidence.cases[*index as usize].benchmark;
                 let keys = self.confounded.entry(benchmark.clone()).or_default();
                 let key = format!("text of {name}");
-                if point.values().any(is_named) && !keys.contains(&key) {
+                if point.values().any(|value| value.as_text().is_some_and(|text| text.contains(file)))
+                    && !keys.contains(&key)
+                {
                     keys.push(key);
                 }
             }
@@ -342,7 +378,7 @@ impl<'a> Matching<'a> {
         self.cases[source].get(*self.index[source].get(place)?)
     }
 
-    /// Of the first source, those that another has too.
+    /// The places of the first source that another source has too.
     fn places(&self) -> Vec<Place> {
         let of_first = self.cases[0].iter().map(|case| self.place(0, case));
         of_first.filter(|place| (1..self.sources.len()).any(|source| self.at(source, place).is_some())).collect()
@@ -364,8 +400,9 @@ impl<'a> Matching<'a> {
     fn alone(&self, places: &[Place]) -> Vec<Alone> {
         let (mut all, known) = (Vec::new(), places.iter().collect::<BTreeSet<&Place>>());
         for (experiment, source) in self.sources.iter().enumerate() {
-            let takes_part = |name: &String| self.tracks.iter().any(|track| track[experiment].as_ref() == Some(name));
-            let systems = names(source).into_iter().filter(|name| !takes_part(name) && source.system.is_none());
+            let systems = names(source).into_iter().filter(|name| {
+                !self.tracks.iter().any(|track| track[experiment].as_ref() == Some(name)) && source.system.is_none()
+            });
             all.extend(systems.map(|name| Alone { experiment, what: format!("system {name}") }));
             let others = self.cases[experiment].iter().filter(|case| !known.contains(&self.place(experiment, case)));
             all.extend(others.map(|(index, ..)| Alone { experiment, what: self.label(experiment, *index) }));
@@ -374,7 +411,7 @@ impl<'a> Matching<'a> {
     }
 
     fn nothing_in_common(&self) -> JoinError {
-        let told = self.sources.iter().enumerate().map(|(place, source)| {
+        let systems = self.sources.iter().enumerate().map(|(place, source)| {
             let all = &self.cases[place];
             let named = all.iter().take(NAMED).map(|(index, ..)| self.label(place, *index)).collect::<Vec<_>>();
             let more = match all.len().saturating_sub(NAMED) {
@@ -384,7 +421,7 @@ impl<'a> Matching<'a> {
             format!("{} has {}{more}", source.file, named.join("; "))
         });
         let files = self.sources.iter().map(|source| source.file.clone()).collect();
-        JoinError::NothingInCommon { files, told: told.collect() }
+        JoinError::NothingInCommon { files, systems: systems.collect() }
     }
 }
 
@@ -450,17 +487,8 @@ impl Joined {
             last = last.max(run.planned.position + 1);
             into.runs.push(run);
         }
-        let moved = |one: &StoredMeasurement| {
-            let case = *indices.get(&one.case)?;
-            Some(StoredMeasurement {
-                run_id: one.run_id + offset,
-                case,
-                position: one.position + positions,
-                ..one.clone()
-            })
-        };
-        into.measurements.extend(from.measurements.iter().filter_map(moved));
-        into.superseded.extend(from.superseded.iter().filter_map(moved));
+        into.measurements.extend(from.measurements.iter().filter_map(|one| moved(one, indices, offset, positions)));
+        into.superseded.extend(from.superseded.iter().filter_map(|one| moved(one, indices, offset, positions)));
         let known: BTreeSet<i64> = into.runs.iter().map(|run| run.id).collect();
         let marks = from.marks.iter().map(|(run, mark)| (run + offset, mark.clone()));
         into.marks.extend(marks.filter(|(run, _)| known.contains(run)));
@@ -478,11 +506,22 @@ impl Joined {
             }
             self.evidence.facts.insert(called(place, system), facts);
         }
-        let is_system = |subject: &str| source.evidence.header.plan.system(subject).is_some();
-        for (subject, facts) in source.evidence.facts.iter().filter(|(subject, _)| !is_system(subject)) {
+        for (subject, facts) in
+            source.evidence.facts.iter().filter(|(subject, _)| !source.evidence.header.plan.system(subject).is_some())
+        {
             self.evidence.facts.insert(called(place, subject), facts.clone());
         }
     }
+}
+
+fn moved(
+    one: &StoredMeasurement,
+    indices: &BTreeMap<u32, u32>,
+    offset: i64,
+    positions: u32,
+) -> Option<StoredMeasurement> {
+    let case = *indices.get(&one.case)?;
+    Some(StoredMeasurement { run_id: one.run_id + offset, case, position: one.position + positions, ..one.clone() })
 }
 
 /// Each text once.
@@ -497,27 +536,34 @@ fn distinct(texts: impl Iterator<Item = String>, separator: &str) -> String {
 }
 
 fn header(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Header {
-    let headers = || sources.iter().map(|source| &source.evidence.header);
-    let all = |of: fn(&Header) -> &String, separator| distinct(headers().map(|header| of(header).clone()), separator);
-    let text = |(place, header): (usize, &Header)| {
-        let (file, name) = (&sources[place].file, &header.plan.name);
-        format!("# {file}: {name}\n{}\n", header.plan_text)
-    };
     Header {
-        etalon_version: all(|header| &header.etalon_version, " and "),
-        build: all(|header| &header.build, " and "),
-        created_unix_ms: headers().map(|header| header.created_unix_ms).max().unwrap_or(0),
+        etalon_version: distinct_in_headers(sources, |header| &header.etalon_version, " and "),
+        build: distinct_in_headers(sources, |header| &header.build, " and "),
+        created_unix_ms: headers(sources).map(|header| header.created_unix_ms).max().unwrap_or(0),
         plan: plan(sources, cases, tracks, called),
-        plan_text: headers().enumerate().map(text).collect(),
+        plan_text: headers(sources)
+            .enumerate()
+            .map(|(place, header)| {
+                let (file, name) = (&sources[place].file, &header.plan.name);
+                format!("# {file}: {name}\n{}\n", header.plan_text)
+            })
+            .collect(),
         plan_path: None,
-        plan_hash: all(|header| &header.plan_hash, " and "),
-        command: all(|header| &header.command, "\n"),
+        plan_hash: distinct_in_headers(sources, |header| &header.plan_hash, " and "),
+        command: distinct_in_headers(sources, |header| &header.command, "\n"),
     }
+}
+
+fn distinct_in_headers(sources: &[Source], of: fn(&Header) -> &String, separator: &str) -> String {
+    distinct(headers(sources).map(|header| of(header).clone()), separator)
+}
+
+fn headers(sources: &[Source]) -> impl Iterator<Item = &Header> {
+    sources.iter().map(|source| &source.evidence.header)
 }
 
 /// A plan that has these systems and cases: it is what reports read, and cannot be run.
 fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Plan {
-    let plans = || sources.iter().map(|source| &source.evidence.header.plan);
     let first = &sources[0].evidence.header.plan;
     let mut systems = Vec::new();
     for track in tracks {
@@ -525,8 +571,11 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
             let Some(system) = name.as_ref().and_then(|name| sources[place].evidence.header.plan.system(name)) else {
                 continue;
             };
-            let takes_part = |of: &&String| tracks.iter().any(|track| track[place].as_ref() == Some(*of));
-            let alias_of = system.alias_of.as_ref().filter(takes_part).map(|of| called(place, of));
+            let alias_of = system
+                .alias_of
+                .as_ref()
+                .filter(|of| tracks.iter().any(|track| track[place].as_ref() == Some(*of)))
+                .map(|of| called(place, of));
             systems.push(SystemPlan { name: called(place, &system.name), alias_of, ..system.clone() });
         }
     }
@@ -538,7 +587,7 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
             None => benchmarks.push(Benchmark {
                 name: case.benchmark.clone(),
                 workload: case.workload.clone(),
-                stands_for: plans()
+                stands_for: plans(sources)
                     .flat_map(|plan| &plan.benchmarks)
                     .find(|own| own.name == case.benchmark)
                     .and_then(|own| own.stands_for.clone()),
@@ -548,13 +597,13 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
     }
     let mut schedule = first.schedule.clone();
     schedule.order = Order::Sequential;
-    schedule.rounds = plans().map(|plan| plan.schedule.rounds).max().unwrap_or(schedule.rounds);
+    schedule.rounds = plans(sources).map(|plan| plan.schedule.rounds).max().unwrap_or(schedule.rounds);
     Plan {
-        name: distinct(plans().map(|plan| plan.name.clone()), " and "),
+        name: distinct(plans(sources).map(|plan| plan.name.clone()), " and "),
         comparison: ComparisonRules {
             baseline: systems.first().map(|system| system.name.clone()).unwrap_or_default(),
-            allow_unequal_durability: plans().all(|plan| plan.comparison.allow_unequal_durability),
-            allow_different_rows: plans().all(|plan| plan.comparison.allow_different_rows),
+            allow_unequal_durability: plans(sources).all(|plan| plan.comparison.allow_unequal_durability),
+            allow_different_rows: plans(sources).all(|plan| plan.comparison.allow_different_rows),
             allow_sequential_order: false,
             ..first.comparison.clone()
         },
@@ -563,4 +612,8 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
         schedule,
         fleet: None,
     }
+}
+
+fn plans(sources: &[Source]) -> impl Iterator<Item = &Plan> {
+    sources.iter().map(|source| &source.evidence.header.plan)
 }

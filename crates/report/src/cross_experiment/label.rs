@@ -4,31 +4,39 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{ApartExperiment, Source};
+use super::{JoinedExperiment, Source};
 use crate::number::count;
 
-/// A label stands beside a system's name at the head of a column.
+/// A label stands next to a system's name at the head of a column.
 const LONGEST: usize = 12;
 
 /// One for each source, all different: the file's name, the experiment's, or the day, whichever is short and tells them
 /// apart.
 pub fn labels(sources: &[Source]) -> Vec<String> {
-    let of = |name: &dyn Fn(&Source) -> String| sources.iter().map(name).collect::<Vec<String>>();
-    let stem = |source: &Source| {
-        Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
-    };
-    let plan = |source: &Source| source.evidence.header.plan.name.clone();
-    let time = |format: &'static str| {
-        move |source: &Source| {
-            let began = ran(source).map_or(source.evidence.header.created_unix_ms, |(first, _)| first);
-            formatted(began, format)
-        }
-    };
-    let is_short = |all: &Vec<String>| all.iter().all(|one| (1..=LONGEST).contains(&one.chars().count()));
-    let are_apart = |all: &Vec<String>| (1..all.len()).all(|at| !all[..at].contains(&all[at]));
-    let named = [of(&stem), of(&plan), of(&time("%Y-%m-%d")), of(&time("%m-%d %H:%M"))];
-    let found = named.into_iter().find(|all| is_short(all) && are_apart(all));
+    let named = [
+        of_sources(sources, &|source: &Source| {
+            Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+        }),
+        of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone()),
+        of_sources(sources, &time("%Y-%m-%d")),
+        of_sources(sources, &time("%m-%d %H:%M")),
+    ];
+    let found = named.into_iter().find(|all| {
+        all.iter().all(|one| (1..=LONGEST).contains(&one.chars().count()))
+            && (1..all.len()).all(|at| !all[..at].contains(&all[at]))
+    });
     found.unwrap_or_else(|| (1..=sources.len()).map(|number| format!("store {number}")).collect())
+}
+
+fn of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
+    sources.iter().map(name).collect::<Vec<String>>()
+}
+
+fn time(format: &'static str) -> impl Fn(&Source) -> String {
+    move |source: &Source| {
+        let began = ran(source).map_or(source.evidence.header.created_unix_ms, |(first, _)| first);
+        formatted(began, format)
+    }
 }
 
 /// The first and the last beginning of a measured run.
@@ -49,7 +57,7 @@ fn formatted(unix_ms: i64, format: &str) -> String {
 }
 
 /// How far apart the first and the last of them are: `7 days between`; `None` if that is not known of one.
-pub fn between(experiments: &[ApartExperiment]) -> Option<String> {
+pub fn between(experiments: &[JoinedExperiment]) -> Option<String> {
     let mut ran: Vec<(i64, i64)> = experiments.iter().map(|one| one.ran_unix_ms).collect::<Option<_>>()?;
     ran.sort_unstable();
     let gap_ms = ran.windows(2).map(|pair| pair[1].0 - pair[0].1).max()?;

@@ -2,7 +2,7 @@
 //! gate is made of it as of any other.
 //!
 //! Nothing of it is paired, and nothing gets a verdict: what changed between the experiments is in every change, and
-//! cannot be told from the systems. What is known to differ is kept, to be said before any figure.
+//! cannot be distinguished from the systems. What is known to differ is kept, to be said before any figure.
 
 mod differences;
 mod join;
@@ -31,25 +31,25 @@ pub struct Source {
 
 /// Experiments that were measured apart: the first is what the others are compared with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Apart {
-    pub experiments: Vec<ApartExperiment>,
+pub struct CrossExperiment {
+    pub experiments: Vec<JoinedExperiment>,
     /// The two systems of each table.
     pub pairs: Vec<(String, String)>,
-    /// In anything but the facts of the systems, which tables tell themselves.
-    pub differences: Vec<ApartDifference>,
+    /// What differs, but for the facts of the systems, which tables list themselves.
+    pub differences: Vec<ExperimentDifference>,
     /// What has no counterpart.
     pub alone: Vec<Alone>,
-    /// By benchmark, the keys that have one value in each experiment, and not the same.
+    /// The keys of each benchmark that have one value in each experiment, but not the same in all.
     pub confounded: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct ApartExperiment {
-    /// Short; tells it from the others.
+pub struct JoinedExperiment {
+    /// A short name that distinguishes it from the others.
     pub label: String,
     pub file: String,
     pub header: Header,
-    /// The first and the last beginning of a run, in milliseconds since 1970; `None` if nobody tells.
+    /// The first and the last beginning of a run, in milliseconds since 1970; `None` if it is unknown.
     pub ran_unix_ms: Option<(i64, i64)>,
     /// Those that take part, as they are called here.
     pub systems: Vec<String>,
@@ -58,7 +58,7 @@ pub struct ApartExperiment {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApartDifference {
+pub struct ExperimentDifference {
     /// `étalon`, `plan`, `load generator`, …
     pub about: String,
     pub name: String,
@@ -69,25 +69,25 @@ pub struct ApartDifference {
 /// A case, or a whole system, that no other experiment has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alone {
-    /// Which of [`Apart::experiments`].
+    /// Index into [`CrossExperiment::experiments`].
     pub experiment: usize,
     pub what: String,
 }
 
 /// Values longer than this are cut in a sentence.
 const LONGEST_VALUE: usize = 40;
-/// So many are named in a sentence; JSON has all.
+/// Number of differences that are named in a sentence; JSON has all.
 const NAMED: usize = 12;
-/// Of 19 digits, which tell nobody anything.
+/// A seed has 19 digits, which mean nothing to a reader.
 const SEED: &str = "seed of data and order";
 
-impl Apart {
+impl CrossExperiment {
     pub fn labels(&self) -> Vec<&str> {
         self.experiments.iter().map(|one| one.label.as_str()).collect()
     }
 
     /// The experiment of a system.
-    pub fn experiment_of(&self, system: &str) -> Option<&ApartExperiment> {
+    pub fn experiment_of(&self, system: &str) -> Option<&JoinedExperiment> {
         self.experiments.iter().find(|one| one.systems.iter().any(|own| own == system))
     }
 
@@ -96,7 +96,7 @@ impl Apart {
         label::between(&self.experiments)
     }
 
-    /// That they were measured apart and when, without a full stop.
+    /// States that the experiments were measured apart and when, without a full stop.
     pub fn times(&self) -> String {
         let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.ran())).collect();
         let between = self.between().map_or_else(String::new, |text| format!(" ({text})"));
@@ -109,10 +109,14 @@ impl Apart {
         )
     }
 
-    /// After "the runs within each".
+    /// States how the experiments ended, as a clause after "the runs within each".
     fn until_sure(&self) -> Option<String> {
-        let is_open = |one: &&ApartExperiment| one.header.plan.schedule.until_sure.is_some();
-        let open: Vec<&str> = self.experiments.iter().filter(is_open).map(|one| one.label.as_str()).collect();
+        let open: Vec<&str> = self
+            .experiments
+            .iter()
+            .filter(|one| one.header.plan.schedule.until_sure.is_some())
+            .map(|one| one.label.as_str())
+            .collect();
         (!open.is_empty()).then(|| {
             format!(
                 " as if their number had been fixed, though that of {} followed from their values",
@@ -137,12 +141,12 @@ impl Apart {
                 None => groups.push((&one.about, vec![one.text()])),
             }
         }
-        let told = groups.into_iter().map(|(about, all)| format!("{about}: {}", all.join(", ")));
+        let parts = groups.into_iter().map(|(about, all)| format!("{about}: {}", all.join(", ")));
         let more = match self.differences.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!("; and {more} more, which `--json` lists"),
         };
-        format!("differs between {labels}: {}{more}", told.collect::<Vec<_>>().join("; "))
+        format!("differs between {labels}: {}{more}", parts.collect::<Vec<_>>().join("; "))
     }
 
     /// What only the first has: the others lack it.
@@ -150,27 +154,34 @@ impl Apart {
         let labels = self.labels();
         let (a, b) = (labels[0].to_owned(), labels[1..].join(", "));
         let own = self.alone.iter().filter(|alone| alone.experiment == 0);
-        own.map(|alone| OneSided { a: a.clone(), b: b.clone(), name: alone.what.clone(), lacks: SideLetter::B })
+        own.map(|alone| OneSided { a: a.clone(), b: b.clone(), name: alone.what.clone(), missing_from: SideLetter::B })
             .collect()
     }
 
     /// What only one of them has, a text for each, without a full stop.
     pub fn only_in(&self) -> Vec<String> {
-        let of = |(place, one): (usize, &ApartExperiment)| {
-            let own: Vec<&str> =
-                self.alone.iter().filter(|alone| alone.experiment == place).map(|alone| alone.what.as_str()).collect();
-            let more = match own.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!("; and {}", count(more, "more case")),
-            };
-            let named = own.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
-            (!own.is_empty()).then(|| format!("only in {}: {named}{more}", one.label))
-        };
-        self.experiments.iter().enumerate().filter_map(of).collect()
+        self.experiments
+            .iter()
+            .enumerate()
+            .filter_map(|(place, one)| {
+                let own: Vec<&str> = self
+                    .alone
+                    .iter()
+                    .filter(|alone| alone.experiment == place)
+                    .map(|alone| alone.what.as_str())
+                    .collect();
+                let more = match own.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!("; and {}", count(more, "more case")),
+                };
+                let named = own.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
+                (!own.is_empty()).then(|| format!("only in {}: {named}{more}", one.label))
+            })
+            .collect()
     }
 }
 
-impl ApartExperiment {
+impl JoinedExperiment {
     /// `ran on 2026-03-01 12:00 UTC`.
     pub fn ran(&self) -> String {
         match self.ran_unix_ms {
@@ -180,33 +191,40 @@ impl ApartExperiment {
     }
 }
 
-impl ApartDifference {
+impl ExperimentDifference {
     /// `kernel.version (6.1 | 6.18)`.
     fn text(&self) -> String {
         if self.name == SEED {
             return self.name.clone();
         }
-        let value = |value: &Option<String>| {
-            value.as_deref().map_or_else(|| "not known".to_owned(), |v| crate::text::clipped(v, LONGEST_VALUE))
-        };
-        format!("{} ({})", self.name, self.values.iter().map(value).collect::<Vec<_>>().join(" | "))
+        format!(
+            "{} ({})",
+            self.name,
+            self.values
+                .iter()
+                .map(|value| {
+                    value.as_deref().map_or_else(|| "not known".to_owned(), |v| crate::text::clipped(v, LONGEST_VALUE))
+                })
+                .collect::<Vec<_>>()
+                .join(" | ")
+        )
     }
 }
 
 /// The histograms of several stores under the numbers that their runs have in the joined evidence.
 pub struct JoinedSeries<S> {
-    /// In ascending order of what was added to their runs.
+    /// The sources, ascending by the number that was added to the ids of their runs.
     parts: Vec<(i64, S)>,
 }
 
 impl<S: SeriesSource> JoinedSeries<S> {
-    /// Of an evidence that was not joined.
+    /// The series of an evidence that was not joined.
     pub fn of_one(source: S) -> JoinedSeries<S> {
         JoinedSeries { parts: vec![(0, source)] }
     }
 
     /// One source for each of the experiments.
-    pub fn new(apart: &Apart, sources: impl IntoIterator<Item = S>) -> JoinedSeries<S> {
+    pub fn new(apart: &CrossExperiment, sources: impl IntoIterator<Item = S>) -> JoinedSeries<S> {
         JoinedSeries { parts: apart.experiments.iter().map(|one| one.run_offset).zip(sources).collect() }
     }
 }

@@ -65,14 +65,11 @@ fn text(outcome: &GateOutcome) -> String {
 }
 
 fn github(outcome: &GateOutcome) -> String {
-    let notice = |text: &String| format!("::notice title=etalon gate::{}\n", github_data(&clean(text)));
-    let mut out: String = outcome.apart.iter().map(notice).collect();
-    let level = |line: &GateLine| match line.status {
-        RowStatus::Regressed | RowStatus::Failed => Some("error"),
-        RowStatus::Open | RowStatus::NotCompared => Some("warning"),
-        RowStatus::Improved => Some("notice"),
-        RowStatus::Held => None,
-    };
+    let mut out: String = outcome
+        .apart
+        .iter()
+        .map(|text| format!("::notice title=etalon gate::{}\n", github_data(&clean(text))))
+        .collect();
     for line in &outcome.lines {
         if let Some(level) = level(line) {
             let _ =
@@ -84,10 +81,19 @@ fn github(outcome: &GateOutcome) -> String {
         GateStatus::NotFailed => "warning",
         _ => "error",
     };
-    let told = [outcome.summary().as_str(), &outcome.interval].map(str::to_owned);
-    let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
-    let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&told));
+    let parts = [outcome.summary().as_str(), &outcome.interval].map(str::to_owned);
+    let parts = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&parts));
     out
+}
+
+fn level(line: &GateLine) -> Option<&'static str> {
+    match line.status {
+        RowStatus::Regressed | RowStatus::Failed => Some("error"),
+        RowStatus::Open | RowStatus::NotCompared => Some("warning"),
+        RowStatus::Improved => Some("notice"),
+        RowStatus::Held => None,
+    }
 }
 
 /// GitHub's escapes for a command's message.
@@ -127,11 +133,11 @@ fn junit(outcome: &GateOutcome) -> String {
         let _ =
             writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
     }
-    let told: Vec<&str> = outcome.apart.iter().chain([&outcome.interval]).map(String::as_str).collect();
-    let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
-    if !told.is_empty() {
-        let told = xml(&told);
-        let _ = writeln!(out, "  <system-out>{told}</system-out>");
+    let lines: Vec<&str> = outcome.apart.iter().chain([&outcome.interval]).map(String::as_str).collect();
+    let lines = lines.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
+    if !lines.is_empty() {
+        let lines = xml(&lines);
+        let _ = writeln!(out, "  <system-out>{lines}</system-out>");
     }
     out.push_str("</testsuite>\n");
     out

@@ -11,7 +11,7 @@ use crate::number::{Script, fixed, significant};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
-/// Of a mark that takes as long as without a codec.
+/// Radius of a mark that takes as long as without a codec.
 const RADIUS: f64 = 6.0;
 
 /// Saving on x, CPU time on y, time as the mark's size.
@@ -55,16 +55,12 @@ pub fn worth(evidence: &Evidence) -> Markup {
             }
         })
         .collect();
-    let figure = |row: &BackupRow, metric: &str| {
-        let value = row.figures.get(metric).map(|value| significant(*value, 3, Script::Typographic));
-        value.unwrap_or_else(|| "n/a".to_owned())
-    };
     let table = html! {
         table.small {
             thead { tr { th { "backup" } th.num { "saving, %" } th.num { "CPU s/GiB" } th.num { "time, s" } } }
             tbody { @for row in &rows { tr {
                 td { bdi { (row.name()) } }
-                @for metric in ["saving", "backup_cpu_per_gib", "backup_time"] { td.num { (figure(row, metric)) } }
+                @for metric in ["saving", "backup_cpu_per_gib", "backup_time"] { td.num { (figure_text(row, metric)) } }
             } } }
         }
     };
@@ -77,4 +73,9 @@ pub fn worth(evidence: &Evidence) -> Markup {
         live: None,
     };
     html! { h3 { "What it is worth" } div.grid { (figure.render(table)) } }
+}
+
+fn figure_text(row: &BackupRow, metric: &str) -> String {
+    let value = row.figures.get(metric).map(|value| significant(*value, 3, Script::Typographic));
+    value.unwrap_or_else(|| "n/a".to_owned())
 }

@@ -16,7 +16,7 @@ const BAR: i32 = 18;
 const GAP: i32 = 8;
 /// Room above the bars.
 const TOP: i32 = 4;
-/// In letters.
+/// Longest name, in letters.
 const LONGEST_NAME: usize = 58;
 /// Axis length over the longest bar with its interval, to make room for figures.
 const FIGURES: f64 = 1.4;
@@ -28,8 +28,8 @@ const LETTER: f64 = 9.5;
 const WIDEST: f64 = 1.5;
 
 pub fn render(of: &Bars) -> Markup {
-    let all = || of.groups.iter().flat_map(|group| &group.bars);
-    let highest = all().filter_map(reach).fold(0.0, f64::max);
+    let all: Vec<&Bar> = of.groups.iter().flat_map(|group| &group.bars).collect();
+    let highest = all.iter().copied().filter_map(reach).fold(0.0, f64::max);
     if highest <= 0.0 {
         return super::figure::nothing(&of.title, "no run has a figure");
     }
@@ -53,7 +53,7 @@ pub fn render(of: &Bars) -> Markup {
         }
         offset += GAP;
     }
-    let mut named: Vec<(usize, &str)> = all().map(|bar| (bar.index, bar.name.as_str())).collect();
+    let mut named: Vec<(usize, &str)> = all.iter().copied().map(|bar| (bar.index, bar.name.as_str())).collect();
     named.sort_unstable();
     named.dedup_by_key(|(index, _)| *index);
     // Bars under a name need no second one.
@@ -91,7 +91,6 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     let middle = panel.y.hi - f64::from(offset) - f64::from(BAR) / 2.0;
     let baseline = f64::from(TOP + offset + BAR - 5);
     let plot = panel.plot_box();
-    let place = |value: f64| plot.left + value / panel.x.hi * (plot.right - plot.left);
     let said = bar.entry.print(Script::Typographic);
     let Some(value) = bar.entry.value else {
         panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &said));
@@ -101,7 +100,7 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     // A wide interval must not push the figure out.
     let edge = panel.x.hi / FIGURES;
     let behind = bar.entry.interval.map_or(value, |[_, hi]| hi.clamp(value, edge.max(value)));
-    let begin = place(behind) + 6.0;
+    let begin = (plot.left + behind / panel.x.hi * (plot.right - plot.left)) + 6.0;
     let room = ((f64::from(WIDTH) - begin) / LETTER).max(1.0) as usize;
     panel.extra.push_str(&text("tick", (begin, baseline), "start", &clipped(&said, room)));
     panel.layers.push(Layer::Bar((0.0, middle - half), (value.max(0.0), middle + half), Ink::Bar(bar.index)));

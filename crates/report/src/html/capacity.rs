@@ -49,7 +49,7 @@ pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     drawn.collect()
 }
 
-/// At a rate, with the response times that are known: of few responses the median alone.
+/// The points that have a rate, with the response times that are known: few responses have the median alone.
 fn placed<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64)> {
     tried.points.iter().filter_map(|point| Some((*point, point.rate?)))
 }
@@ -61,14 +61,16 @@ fn times_us(point: &LoadPoint) -> impl Iterator<Item = f64> {
 
 fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) -> Markup {
     let promised_us = promise.response_p99.as_secs_f64() * 1e6;
-    let all = || tried.iter().flat_map(placed);
-    if all().flat_map(|(point, _)| times_us(point)).next().is_none() {
+    let all: Vec<(&LoadPoint, f64)> = tried.iter().flat_map(placed).collect();
+    if all.iter().copied().flat_map(|(point, _)| times_us(point)).next().is_none() {
         return super::figure::nothing(&view.title, "no load that was tried has a response time");
     }
     let unit = RowUnit::new("us", [promised_us]);
-    let times = all().flat_map(|(point, _)| times_us(point)).chain([promised_us]);
-    let y = Axis::log10(times.map(|us| unit.of(us)));
-    let x = Axis::log10(all().map(|(_, rate)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())));
+    let times = all.iter().copied().flat_map(|(point, _)| times_us(point)).chain([promised_us]);
+    let y = Axis::log10(times.map(|us| unit.convert(us)));
+    let x = Axis::log10(
+        all.iter().copied().map(|(_, rate)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())),
+    );
     let mut panel = Panel::new(WIDTH, HEIGHT, x, y);
     panel.left = 72;
     panel.title = format!("Response time by load, {}", view.title);
@@ -79,10 +81,10 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     );
     panel.x_caption = "operations a second that were due (logarithmic)".to_owned();
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
-    let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.of(promised_us).log10()));
+    let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.convert(promised_us).log10()));
     panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
     let name = format!("promised: {}", model::duration::format(promise.response_p99));
-    panel.extra.push_str(&promised(&panel, unit.of(promised_us).log10(), &name));
+    panel.extra.push_str(&promised(&panel, unit.convert(promised_us).log10(), &name));
     for one in tried {
         draw(&mut panel, one, &unit);
     }
@@ -115,7 +117,7 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
         let mut mark = |name: &str, us: f64, radius: f64| {
             panel.marks.push(Mark {
                 x: rate.log10(),
-                y: unit.of(us).log10(),
+                y: unit.convert(us).log10(),
                 shape: Shape::of_series(index),
                 radius,
                 class: format!("{class} {}", series_class(index)),
@@ -131,16 +133,8 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
     }
 }
 
-/// In the order of the rates.
+/// The points in the order of their rates.
 fn table(tried: &[Tried<'_>], unit: &RowUnit<'_>) -> Markup {
-    let time = |us: Option<f64>| us.map_or_else(|| "n/a".to_owned(), |us| unit.print(us, Script::Typographic));
-    let rate = |rate: f64| significant(rate, 4, Script::Typographic);
-    let kept = |point: &LoadPoint| match point.is_kept {
-        Some(true) => "yes",
-        Some(false) if point.is_client_saturated => "no, the client was at its limit",
-        Some(false) => "no",
-        None => "–",
-    };
     html! {
         table.small {
             thead { tr {
@@ -149,19 +143,36 @@ fn table(tried: &[Tried<'_>], unit: &RowUnit<'_>) -> Markup {
             } }
             tbody { @for one in tried { @for point in sorted(&one.points) { tr {
                 th scope="row" { bdi { (one.system.name) } }
-                td.num { (point.rate.map_or_else(|| "as answered".to_owned(), rate)) }
-                td.num { (rate(point.throughput)) }
-                td.num { (time(point.response_p50_us)) }
-                td.num { (time(point.response_p99_us)) }
+                td.num { (point.rate.map_or_else(|| "as answered".to_owned(), rate_text)) }
+                td.num { (rate_text(point.throughput)) }
+                td.num { (time_text(point.response_p50_us, unit)) }
+                td.num { (time_text(point.response_p99_us, unit)) }
                 td.num { (share(point.late_share)) }
                 td.num { (share(point.failed_share)) }
-                td { (kept(point)) }
+                td { (is_kept_text(point)) }
             } } } }
         }
     }
 }
 
-/// Beside a promise of 1 %, 1.04 % is another answer than 0.96 %.
+fn is_kept_text(point: &LoadPoint) -> &'static str {
+    match point.is_kept {
+        Some(true) => "yes",
+        Some(false) if point.is_client_saturated => "no, the client was at its limit",
+        Some(false) => "no",
+        None => "–",
+    }
+}
+
+fn rate_text(rate: f64) -> String {
+    significant(rate, 4, Script::Typographic)
+}
+
+fn time_text(us: Option<f64>, unit: &RowUnit<'_>) -> String {
+    us.map_or_else(|| "n/a".to_owned(), |us| unit.print(us, Script::Typographic))
+}
+
+/// Next to a promise of 1 %, 1.04 % is another answer than 0.96 %.
 fn share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use model::{Case, Metric, Quantity, Reading, Role};
 use store::StoredMeasurement;
 
@@ -23,14 +24,14 @@ pub struct SystemCase<'a> {
     pub case: u32,
 }
 
-/// In the plan's order.
+/// The cases in the plan's order.
 pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let plan = &evidence.header.plan;
     let mut varying = BTreeMap::new();
     for benchmark in &plan.benchmarks {
         varying.entry(benchmark.name.as_str()).or_insert_with(|| benchmark.varying_keys());
     }
-    let (mut views, mut places) = (Vec::<CaseView<'_>>::new(), BTreeMap::new());
+    let mut views: IndexMap<(&str, String), CaseView<'_>> = IndexMap::new();
     for (case, index) in evidence.cases.iter().zip(0..) {
         let system = SystemCase {
             name: &case.system,
@@ -38,15 +39,13 @@ pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
             case: index,
         };
         // Such a text is the same for equal points only.
-        let place = *places.entry((&case.benchmark, format!("{:?}", case.point))).or_insert_with(|| {
+        let view = views.entry((&case.benchmark, format!("{:?}", case.point))).or_insert_with(|| {
             let keys = varying.get(case.benchmark.as_str()).map_or(&[][..], Vec::as_slice);
-            let title = title(evidence, case, keys);
-            views.push(CaseView { benchmark: &case.benchmark, title, systems: Vec::new() });
-            views.len() - 1
+            CaseView { benchmark: &case.benchmark, title: title(evidence, case, keys), systems: Vec::new() }
         });
-        views[place].systems.push(system);
+        view.systems.push(system);
     }
-    views
+    views.into_values().collect()
 }
 
 fn title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
@@ -56,7 +55,7 @@ fn title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
     benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
 }
 
-/// What the charts of a benchmark have in common, so that those beside each other can be compared.
+/// What the charts of a benchmark have in common, so that charts next to each other can be compared.
 #[derive(Default)]
 pub struct Common<'a> {
     /// The primary metrics, each with one unit for all cases. A share of failures is one of them where anything failed.
@@ -65,14 +64,13 @@ pub struct Common<'a> {
     pub responses: Option<RowUnit<'static>>,
 }
 
-/// By benchmark.
+/// The units that the cases of each benchmark share.
 pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
     const MEDIAN: &str = "response_p50";
     let mut primary: Vec<(&str, &Metric)> = Vec::new();
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-    let of_case = |stored: &StoredMeasurement| evidence.case(stored.case).map(|case| case.benchmark.as_str());
     for stored in &evidence.measurements {
-        let (Some(benchmark), metric) = (of_case(stored), &stored.measurement.metric) else { continue };
+        let (Some(benchmark), metric) = (benchmark_of(evidence, stored), &stored.measurement.metric) else { continue };
         if metric.role == Role::Primary && !values.contains_key(&(benchmark, metric.id.as_str())) {
             let is_empty = stored.measurement.reading == Reading::Value(0.0);
             if !is_empty || metric.quantity() != Quantity::Failures {
@@ -81,12 +79,13 @@ pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
             }
         }
     }
-    let medians = || evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == MEDIAN);
-    for benchmark in medians().filter_map(of_case) {
+    let medians: Vec<&StoredMeasurement> =
+        evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == MEDIAN).collect();
+    for benchmark in medians.iter().copied().filter_map(|one| benchmark_of(evidence, one)) {
         values.entry((benchmark, MEDIAN)).or_default();
     }
     for stored in &evidence.measurements {
-        let Some(benchmark) = of_case(stored) else { continue };
+        let Some(benchmark) = benchmark_of(evidence, stored) else { continue };
         if let Some(all) = values.get_mut(&(benchmark, stored.measurement.metric.id.as_str())) {
             all.extend(stored.measurement.reading.value());
         }
@@ -97,11 +96,15 @@ pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
         let unit = RowUnit::new(&metric.unit, of(benchmark, &metric.id));
         found.entry(benchmark).or_default().metrics.push((metric, unit));
     }
-    if let Some(median) = medians().next() {
+    if let Some(median) = medians.first() {
         for benchmark in evidence.header.plan.benchmarks.iter().map(|benchmark| benchmark.name.as_str()) {
             let unit = RowUnit::new(&median.measurement.metric.unit, of(benchmark, MEDIAN));
             found.entry(benchmark).or_default().responses = Some(RowUnit::named("ns", unit.name()));
         }
     }
     found
+}
+
+fn benchmark_of<'a>(evidence: &'a Evidence, stored: &StoredMeasurement) -> Option<&'a str> {
+    evidence.case(stored.case).map(|case| case.benchmark.as_str())
 }

@@ -14,7 +14,7 @@ const HEIGHT: i32 = 280;
 const MOST_LABELS: f64 = 13.0;
 /// Intervals are cut at this multiple of the highest mean.
 const HIGHEST_INTERVAL: f64 = 1.5;
-/// Of more points the marks shrink, and are read on hover.
+/// The marks of more points than this are smaller, and are read on hover.
 const MANY_POINTS: usize = 24;
 
 /// Depths double from one to the next, clients do not.
@@ -23,21 +23,20 @@ fn place(curve: &Curve, dot: &CurveDot) -> f64 {
 }
 
 pub fn render(curve: &Curve) -> Markup {
-    let dots = || curve.lines.iter().flat_map(|line| &line.points);
-    let known = |line: &CurveLine| line.points.iter().filter(|dot| dot.mean.value.is_some()).count();
-    if curve.lines.iter().all(|line| known(line) < 2) {
+    let dots: Vec<&CurveDot> = curve.lines.iter().flat_map(|line| &line.points).collect();
+    if curve.lines.iter().all(|line| line.points.iter().filter(|dot| dot.mean.value.is_some()).count() < 2) {
         let why = format!("fewer than two numbers of the key {} have a figure: there is no curve", curve.key);
         return super::figure::nothing(&curve.title, &why);
     }
-    let means = || dots().filter_map(|dot| dot.mean.value);
-    let highs = || dots().filter_map(|dot| Some(dot.mean.interval?[1]));
+    let means: Vec<f64> = dots.iter().copied().filter_map(|dot| dot.mean.value).collect();
+    let highs: Vec<f64> = dots.iter().copied().filter_map(|dot| Some(dot.mean.interval?[1])).collect();
     // A wild interval must not flatten the curves.
-    let edge = means().fold(0.0, f64::max) * HIGHEST_INTERVAL;
-    let y = Axis::from_zero(means().chain(highs().map(|hi| hi.min(edge))), 5);
+    let edge = means.iter().copied().fold(0.0, f64::max) * HIGHEST_INTERVAL;
+    let y = Axis::from_zero(means.iter().copied().chain(highs.iter().copied().map(|hi| hi.min(edge))), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, axis(curve), y);
     panel.left = 64;
     panel.title = format!("{} by {}, {}", curve.unit, curve.key, curve.title);
-    let has_intervals = highs().next().is_some();
+    let has_intervals = !highs.is_empty();
     let interval = if has_intervals { " with its interval" } else { "" };
     panel.description =
         format!("Per system the mean of the runs at each {}{interval}; a ring is around the knee.", curve.key);
@@ -45,14 +44,14 @@ pub fn render(curve: &Curve) -> Markup {
         "depth" => "outstanding I/Os of a thread (logarithmic); ◯ knee".to_owned(),
         _ => "clients at the same time".to_owned(),
     };
-    let cut = if highs().any(|hi| hi > edge) { " (cut at the edge)" } else { "" };
+    let cut = if highs.iter().copied().any(|hi| hi > edge) { " (cut at the edge)" } else { "" };
     let interval = if has_intervals { ", and its interval" } else { "" };
     panel.y_caption = format!("{}: mean of the runs{interval}{cut}", curve.unit);
     for (number, line) in curve.lines.iter().enumerate() {
-        // Intervals of several systems at one place stand beside each other.
+        // Intervals of several systems at one place stand next to each other.
         let middle = (curve.lines.len() as f64 - 1.0) / 2.0;
-        let beside = (number as f64 - middle) * (panel.x.hi - panel.x.lo) * 0.012;
-        draw(&mut panel, curve, line, beside, edge);
+        let shift = (number as f64 - middle) * (panel.x.hi - panel.x.lo) * 0.012;
+        draw(&mut panel, curve, line, shift, edge);
     }
     let series = curve.lines.iter().map(|line| live(curve, line)).collect();
     let live = Live { unit: curve.unit.clone(), kind: curve.key, zoom: false, y_log: false, series };
@@ -76,7 +75,7 @@ fn axis(curve: &Curve) -> Axis {
     Axis { lo: lo - room, hi: hi + room, ticks }
 }
 
-fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, beside: f64, edge: f64) {
+fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edge: f64) {
     let band = line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.interval?)));
     let band: Vec<(f64, f64, f64)> = band.map(|(x, [lo, hi])| (x, lo, hi.min(edge))).collect();
     if band.len() > 1 {
@@ -88,8 +87,8 @@ fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, beside: f64, edge: f
     let class = series_class(line.index);
     for dot in &line.points {
         let (x, Some(y)) = (place(curve, dot), dot.mean.value) else { continue };
-        if let Some([lo, hi]) = dot.mean.interval.filter(|_| is_roomy) {
-            let ends = vec![(x + beside, lo), (x + beside, hi.min(edge))];
+        if is_roomy && let Some([lo, hi]) = dot.mean.interval {
+            let ends = vec![(x + shift, lo), (x + shift, hi.min(edge))];
             panel.layers.push(Layer::Line(ends, Ink::Middle(line.index)));
         }
         if line.knee == Some(dot.at) {
@@ -113,13 +112,14 @@ fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, beside: f64, edge: f
 }
 
 fn live(curve: &Curve, line: &CurveLine) -> LiveSeries {
-    let known = || line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.value?, dot.mean.interval)));
+    let known: Vec<(f64, f64, Option<[f64; 2]>)> =
+        line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.value?, dot.mean.interval))).collect();
     LiveSeries {
         name: line.system.clone(),
         index: line.index,
-        x: known().map(|(x, ..)| x).collect(),
-        y: known().map(|(_, mean, _)| mean).collect(),
-        range: known().map(|(.., interval)| interval.map(|[lo, hi]| (lo, hi))).collect(),
+        x: known.iter().copied().map(|(x, ..)| x).collect(),
+        y: known.iter().copied().map(|(_, mean, _)| mean).collect(),
+        range: known.iter().copied().map(|(.., interval)| interval.map(|[lo, hi]| (lo, hi))).collect(),
     }
 }
 

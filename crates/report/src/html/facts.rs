@@ -57,19 +57,22 @@ fn load_generators(evidence: &Evidence) -> Markup {
     }
 }
 
-/// Whether systems differ in an identity fact. One that nobody could read is no difference; passing ones never are.
+/// Whether systems differ in an identity fact. One that could not be read is no difference; passing ones never are.
 fn differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
-    let entry = |facts: &Option<&Facts>| facts.and_then(|facts| facts.entries.get(name)).cloned();
-    let all: Vec<Option<model::Fact>> = systems.iter().map(|(_, facts)| entry(facts)).collect();
+    let all: Vec<Option<model::Fact>> =
+        systems.iter().map(|(_, facts)| facts.and_then(|facts| facts.entries.get(name)).cloned()).collect();
     let passing = all.iter().flatten().any(|fact| fact.nature == Nature::Passing);
-    let value = |fact: &Option<model::Fact>| fact.as_ref().and_then(|fact| fact.reading.clone().ok());
-    !passing && all.iter().any(|fact| value(fact) != value(&all[0]))
+    !passing && all.iter().any(|fact| known_value(fact) != known_value(&all[0]))
+}
+
+fn known_value(fact: &Option<model::Fact>) -> Option<String> {
+    fact.as_ref().and_then(|fact| fact.reading.clone().ok())
 }
 
 /// Whether a setting is unknown to a system, as those of another product are.
 fn is_of_some(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
-    let has = |facts: &Option<&Facts>| facts.is_some_and(|facts| facts.entries.contains_key(name));
-    name.starts_with("setting.") && !systems.iter().all(|(_, facts)| has(facts))
+    name.starts_with("setting.")
+        && !systems.iter().all(|(_, facts)| facts.is_some_and(|facts| facts.entries.contains_key(name)))
 }
 
 fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {

@@ -35,17 +35,16 @@ pub struct LiveSeries {
 
 /// Values with four significant digits: more is never shown, and the page is a third smaller.
 fn short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    let round = |value: &f64| {
+    serializer.collect_seq(values.iter().map(|value| {
         if *value == 0.0 || !value.is_finite() {
             return 0.0;
         }
         let step = 10_f64.powi(4 - value.abs().log10().floor() as i32);
         (value * step).round() / step
-    };
-    serializer.collect_seq(values.iter().map(round))
+    }))
 }
 
-/// Where the plotting area is and what it spans.
+/// The plotting area and what it spans.
 #[derive(Serialize)]
 struct Frame<'a> {
     left: f64,
@@ -64,7 +63,7 @@ pub struct Figure<'a> {
     pub panel: &'a Panel,
     /// Unique in the page.
     pub id: &'a str,
-    /// Which system is which.
+    /// Names the systems by their colours.
     pub legend: Markup,
     /// The values of its curves.
     pub live: Option<Live>,
@@ -116,7 +115,7 @@ pub fn nothing(title: &str, why: &str) -> Markup {
     html! { figure.chart.empty { figcaption { span.what dir="auto" { (title) } } p.note { (why) } } }
 }
 
-/// Which system is which: colour, dashes and form.
+/// Names the systems by colour, dashes and form.
 pub fn legend(systems: &[&SystemCase<'_>]) -> Markup {
     html! {
         span.legend {

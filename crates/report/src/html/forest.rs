@@ -1,10 +1,9 @@
 //! The forest plot: ratio and interval of every row, one picture per metric.
 //!
 //! Metrics of one family, `elapsed/S4-inside` and `elapsed/S5-touch`, stand in one picture: the parts of a suite are read
-//! beside each other.
+//! next to each other.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use maud::{Markup, html};
 use model::{Direction, NoValue};
 use stats::Verdict;
@@ -27,13 +26,13 @@ struct Layout {
     label: i32,
     /// An interval, from the row's top.
     interval: i32,
-    /// Where the figures end that stand at the right of a label.
+    /// Where the figures at the right of a label end.
     figures: i32,
 }
 
 /// Half of a page: a row's label stands above its interval.
 const HALF: Layout = Layout { width: 480, left: 12, row: 44, label: 17, interval: 31, figures: 466 };
-/// A whole page, for families of many rows: label, figures and interval beside each other.
+/// A whole page, for families of many rows: label, figures and interval next to each other.
 const WHOLE: Layout = Layout { width: 980, left: 440, row: 27, label: 18, interval: 14, figures: 424 };
 /// A family with so many rows or more has the whole width of the page.
 const MANY_ROWS: usize = 6;
@@ -43,7 +42,7 @@ const HEAD: i32 = 28;
 const LINE: i32 = 18;
 /// Room above the rows.
 const TOP: i32 = 4;
-/// Letters of a label that find room beside the figures, and of a heading.
+/// Letters of a label that find room next to the figures, and of a heading.
 const LABEL: usize = 30;
 const LONGEST_HEAD: usize = 50;
 /// The zero line's part above an interval, over that below.
@@ -59,20 +58,14 @@ type Placed<'a> = (&'a Table, &'a Comparison);
 
 /// One picture per metric, or family of metrics.
 pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
-    let (mut metrics, mut places) = (Vec::<(&str, Vec<Placed<'_>>)>::new(), BTreeMap::new());
+    let mut metrics: IndexMap<&str, Vec<Placed<'_>>> = IndexMap::new();
     for table in &set.tables {
         for row in &table.rows {
             let (family, _) = family_and_part(&row.metric.id);
-            let place = *places.entry(family).or_insert_with(|| {
-                metrics.push((family, Vec::new()));
-                metrics.len() - 1
-            });
-            metrics[place].1.push((table, row));
+            metrics.entry(family).or_default().push((table, row));
         }
     }
-    let with_change =
-        |((_, rows), _): &(&(&str, Vec<Placed<'_>>), usize)| rows.iter().any(|(_, row)| row.ratio().is_some());
-    let mut drawn = metrics.iter().zip(0..).filter(with_change);
+    let mut drawn = metrics.iter().zip(0..).filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.ratio().is_some()));
     let mut figures: Vec<Markup> =
         drawn.by_ref().take(MOST_PICTURES).map(|((metric, rows), number)| figure(set, metric, rows, number)).collect();
     let more = drawn.count();
@@ -101,7 +94,7 @@ enum Item<'a> {
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
 fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
-    let headings = Headings::of(rows);
+    let headings = Headings::for_rows(rows);
     let mut items = Vec::new();
     let mut offset = 0;
     let mut last: Option<String> = None;
@@ -129,14 +122,14 @@ fn lines(text: &str) -> Vec<String> {
     wrapped(text, LONGEST_HEAD, 0).lines().map(str::to_owned).collect()
 }
 
-/// What tells the tables of some rows apart.
+/// What distinguishes the tables of some rows.
 struct Headings {
     titles: bool,
     sides: bool,
 }
 
 impl Headings {
-    fn of(rows: &[Placed<'_>]) -> Headings {
+    fn for_rows(rows: &[Placed<'_>]) -> Headings {
         Headings {
             titles: rows.windows(2).any(|pair| table_title(pair[0].0) != table_title(pair[1].0)),
             sides: rows.windows(2).any(|pair| pair[0].0.b != pair[1].0.b),
@@ -191,7 +184,7 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
             Item::Row((table, row), offset) => {
                 panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
-                // Beside the interval alone: names that stand above it are not crossed out.
+                // Next to the interval alone: names that stand above it are not crossed out.
                 let half = f64::from((layout.row - layout.interval).min(layout.interval));
                 panel.layers.push(Layer::Line(vec![(0.0, place - half), (0.0, place + half * ZERO_ABOVE)], Ink::Zero));
                 if let Some(estimate) = row.ratio() {
@@ -265,7 +258,7 @@ fn caption(rows: &[Placed<'_>]) -> String {
     format!("{side}against {}{better}", short(&table.a, 22))
 }
 
-/// What tells a row from the others under its heading.
+/// What distinguishes a row from the others under its heading.
 fn name(table: &Table, row: &Comparison) -> String {
     let label = row.case_label();
     match family_and_part(&row.metric.id) {
@@ -303,8 +296,7 @@ fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &
 
 /// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
 fn gist(NoValue { kind, reason }: &NoValue) -> String {
-    let first_words = || reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first);
-    short(kind.label().unwrap_or_else(first_words), GIST)
+    short(kind.label().unwrap_or_else(|| reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first)), GIST)
 }
 
 pub fn verdict_class(row: &Comparison) -> &'static str {
@@ -317,7 +309,7 @@ pub fn verdict_class(row: &Comparison) -> &'static str {
     }
 }
 
-/// The form of a verdict, which tells it apart without colours.
+/// The form of a verdict, which distinguishes it without colours.
 pub fn verdict_shape(row: &Comparison) -> Shape {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => Shape::Up,
@@ -346,7 +338,7 @@ fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
 
 fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
     html! {
-        @let headings = Headings::of(rows);
+        @let headings = Headings::for_rows(rows);
         table.small {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {

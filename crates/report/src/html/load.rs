@@ -37,7 +37,7 @@ struct Open {
     latency: Option<Latency>,
 }
 
-/// Of measured runs.
+/// Merges the histograms of a case's measured runs.
 pub fn case(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
@@ -135,13 +135,16 @@ mod tests {
 
     #[test]
     fn a_stall_is_a_zero_and_long_series_are_merged() {
-        let entry = |count| Open { by_run: BTreeMap::from([(1, (count, 1_000))]), latency: None };
-        let open = BTreeMap::from([(0, entry(100)), (2, entry(300))]);
+        let open = BTreeMap::from([(0, open_of(100)), (2, open_of(300))]);
         let found = slots(open, &BTreeMap::from([(1, 2)]), 1_000).unwrap();
         assert_eq!(found.iter().map(|slot| slot.rates[0]).collect::<Vec<_>>(), [100.0, 0.0, 300.0]);
         assert_eq!(found.iter().map(|slot| slot.at_s).collect::<Vec<_>>(), [0.5, 1.5, 2.5]);
-        let long = (0..1_000).map(|number| (number, entry(10))).collect();
+        let long = (0..1_000).map(|number| (number, open_of(10))).collect();
         let found = slots(long, &BTreeMap::from([(1, 999)]), 1_000).unwrap();
         assert_eq!((found.len(), found[3].rates[0]), (200, 10.0));
+    }
+
+    fn open_of(count: u64) -> Open {
+        Open { by_run: BTreeMap::from([(1, (count, 1_000))]), latency: None }
     }
 }

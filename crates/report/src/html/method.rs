@@ -58,8 +58,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
-    let promises = |case: &model::Case| Promise::from_point(&case.point).is_some();
-    let a_run = match evidence.cases.iter().filter(|case| promises(case)).count() {
+    let a_run = match evidence.cases.iter().filter(|case| Promise::from_point(&case.point).is_some()).count() {
         0 => "A run",
         some if some == evidence.cases.len() => "A run is a search by short runs, of which each",
         _ => "A run, or each short run of a search,",
@@ -81,10 +80,10 @@ fn unit(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// How an experiment ended that is judged after each round, as far as its runs and rows tell it.
+/// How an experiment ended that is judged after each round, as far as its runs and rows show it.
 fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
     let schedule = &evidence.header.plan.schedule;
-    let rounds = || count(set.rounds as usize, "round");
+    let rounds = count(set.rounds as usize, "round");
     let extended = if set.rules.begun.is_some() { ", was extended" } else { "" };
     if let Some(found) = set.rules.unfinished {
         return format!("{extended}, and is not at its end: {}", found.text());
@@ -92,12 +91,12 @@ fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
     let open = set.rows().filter(|row| look::standing(row) == Standing::Open).count();
     // What an import was planned with is not known.
     if evidence.header.build != IMPORTED && set.rounds >= schedule.rounds {
-        return format!("{extended}, and ran all its {}", rounds());
+        return format!("{extended}, and ran all its {rounds}");
     }
     let open = if open == 0 { "no row".to_owned() } else { count(open, "row") };
     let late = set.notes.iter().any(|note| note.kind == NoteKind::MaxTime);
     let open = if late { format!("{open} open, since `max_time` was over") } else { format!("{open} open") };
-    format!("{extended}, and ended after {} with {open}", rounds())
+    format!("{extended}, and ended after {rounds} with {open}")
 }
 
 fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -136,7 +135,7 @@ fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Of sides that were measured apart: findings, and no verdicts.
+/// Explains findings on sides that were measured apart, which are no verdicts.
 fn findings(set: &ComparisonSet) -> Markup {
     html! {
         strong { "Higher" } " or " strong { "lower" } ": beyond what the runs within each experiment vary by, with p adjusted over all \

@@ -29,9 +29,9 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, Options, compare};
+use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, compare};
 use crate::evidence::{Evidence, SeriesSource};
-use crate::number::{RowUnit, Script, count, percent};
+use crate::number::{Script, count, percent};
 use crate::views::{FAMILIES, curves, hosts, overview};
 
 const STYLE: &str = include_str!("style.css");
@@ -84,7 +84,7 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
 
 struct Part {
     id: &'static str,
-    /// In the navigation.
+    /// The name in the navigation.
     short: &'static str,
     title: &'static str,
     lead: String,
@@ -107,7 +107,7 @@ impl Part {
     }
 }
 
-/// In order; only those that apply.
+/// The parts in order; only those that apply.
 fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
     let index = Index::new(evidence);
     let charts = charts(&index, source)?;
@@ -141,10 +141,9 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
         let own = (family.views)(evidence, None);
         if !own.is_empty() {
             let [short, title, lead] = family.part;
-            let compared = |options: Options| compare(evidence, &set.rules.applied(options)).ok();
             let others = (family.compared)(evidence)
                 .into_iter()
-                .filter_map(|(title, options)| Some((title, compared(options)?)));
+                .filter_map(|(title, options)| Some((title, compare(evidence, &set.rules.applied(options)).ok()?)));
             let content = html! {
                 (views::render(&own))
                 @for (title, other) in others { h3 { (title) } (table::tables_after(set.tables.len(), &other)) }
@@ -165,11 +164,11 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     Ok(parts)
 }
 
-/// From the plan.
+/// What the benchmarks stand for, by the plan.
 fn stands_for(evidence: &Evidence) -> Option<Markup> {
-    let told = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
-    told().next()?;
-    Some(html! { dl.stands { @for (name, text) in told() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
+    let known = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
+    known().next()?;
+    Some(html! { dl.stands { @for (name, text) in known() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
 }
 
 fn disk_lead(set: &ComparisonSet) -> String {
@@ -191,7 +190,7 @@ fn clients_lead(set: &ComparisonSet) -> String {
     )
 }
 
-/// Of the intervals around means, which are not drawn where rounds were judged after each.
+/// A note on the intervals around means, which are not drawn where rows were judged after each round.
 fn one_look(set: &ComparisonSet, lead: &str) -> String {
     match set.rules.sequence {
         Some(_) => String::new(),
@@ -264,11 +263,16 @@ fn charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, Report
     let (mut drawn, mut left_out) = (0, 0);
     for (number, view) in views.iter().enumerate() {
         let common = common.get(view.benchmark).unwrap_or(&nothing);
-        let of_metric = |(place, (metric, unit)): (usize, &(&model::Metric, RowUnit<'_>))| {
-            runs::dots((index, &order), view, (metric, unit), &format!("dots-{number}-{place}"))
-        };
         let room = MOST_CHARTS.saturating_sub(drawn);
-        let figures: Vec<Markup> = common.metrics.iter().take(room).enumerate().map(of_metric).collect();
+        let figures: Vec<Markup> = common
+            .metrics
+            .iter()
+            .take(room)
+            .enumerate()
+            .map(|(place, (metric, unit))| {
+                runs::dots((index, &order), view, (metric, unit), &format!("dots-{number}-{place}"))
+            })
+            .collect();
         drawn += figures.len();
         left_out += common.metrics.len() - figures.len();
         if !figures.is_empty() || common.metrics.is_empty() {
@@ -319,9 +323,8 @@ fn folded(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
     }
 }
 
-/// Nothing is loaded; only our own scripts and styles run.
+/// The page's policy: it loads nothing, and only its own scripts and styles run.
 fn policy() -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
     format!(
         "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
@@ -329,7 +332,11 @@ fn policy() -> String {
     )
 }
 
-/// Of one run: nanoseconds and counts, merged over seconds and hosts.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// The response times of one run in nanoseconds, with their counts, merged over seconds and hosts.
 pub fn latencies(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     load::counts(source, run)
 }

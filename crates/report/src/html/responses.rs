@@ -28,13 +28,13 @@ struct Column {
     errors: u64,
     /// Shortest, longest, mean and median.
     times_us: [Option<f64>; 4],
-    /// From single executions, not from a histogram.
+    /// The times are of single executions, not of a histogram.
     is_exact: bool,
     /// Executions within each limit.
     within: Vec<Option<u64>>,
 }
 
-/// Who has the better number.
+/// Which number is the better one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Better {
     Lower,
@@ -46,14 +46,16 @@ enum Better {
 pub fn view(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
     let evidence = index.lookup.evidence();
     let of_cases = OnceCell::new();
-    let of_cases = || of_cases.get_or_init(|| places(evidence.measurements.iter().map(|stored| stored.case)));
     let mut parts = Vec::new();
     for (number, view) in views(evidence).iter().enumerate() {
         let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
         if !is_of_tasks(index, &cases) {
             continue;
         }
-        let limits = limits(evidence, &gathered(of_cases(), &cases));
+        let limits = limits(
+            evidence,
+            &gathered(of_cases.get_or_init(|| places(evidence.measurements.iter().map(|stored| stored.case))), &cases),
+        );
         if limits.is_empty() {
             continue;
         }
@@ -78,9 +80,8 @@ pub fn view(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Marku
 /// loops.
 fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
     let Some(case) = cases.first().and_then(|case| index.lookup.evidence().case(*case)) else { return false };
-    let counts_below = |case: &u32| index.metrics_of(*case).any(|metric| metric.starts_with(LIMITS[1]));
     case.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
-        || cases.iter().any(counts_below)
+        || cases.iter().any(|case| index.metrics_of(*case).any(|metric| metric.starts_with(LIMITS[1])))
 }
 
 /// Milliseconds and counting metric, the shortest first.
@@ -111,32 +112,23 @@ fn column(
     system: &SystemCase<'_>,
     limits: &[(u64, String)],
 ) -> Result<Column, ReportError> {
-    let values = |id: &str| -> Vec<f64> { index.points(&[system.case], id).iter().map(|point| point.value).collect() };
-    let sum = |id: &str| -> Option<u64> {
-        let all = values(id);
-        (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
-    };
     let merged = load::case(&index.lookup, source, system.case)?.whole;
-    let errors = sum("errors").unwrap_or(0);
-    let stated = sum("executions");
+    let errors = sum_of(index, system, "errors").unwrap_or(0);
+    let stated = sum_of(index, system, "executions");
     let succeeded =
         stated.map(|all| all.saturating_sub(errors)).or_else(|| merged.as_ref().map(|all| all.succeeded().len()));
     let succeeded = succeeded.unwrap_or(0);
     let within = limits.iter().map(|(_, id)| {
-        let counted = sum(id)?;
+        let counted = sum_of(index, system, id)?;
         // Failures are beyond every limit.
         Some(if id.starts_with(LIMITS[0]) { (succeeded + errors).saturating_sub(counted) } else { counted })
     });
-    let one = |id: &str| match values(id).as_slice() {
-        [value] => Some(*value),
-        _ => None,
-    };
     let us = |ns: fn(&Latency) -> Option<f64>| merged.as_ref().and_then(|all| Some(ns(all)? / 1e3));
     let times_us = [
-        one("response_min").or_else(|| us(|all| some(all).then(|| all.succeeded().min() as f64))),
-        one("response_max").or_else(|| us(Latency::longest)),
-        one("response_mean").or_else(|| us(|all| some(all).then(|| all.succeeded().mean()))),
-        one("response_p50").or_else(|| us(|all| all.quantile(0.5))),
+        only_value(index, system, "response_min").or_else(|| us(|all| some(all).then(|| all.succeeded().min() as f64))),
+        only_value(index, system, "response_max").or_else(|| us(Latency::longest)),
+        only_value(index, system, "response_mean").or_else(|| us(|all| some(all).then(|| all.succeeded().mean()))),
+        only_value(index, system, "response_p50").or_else(|| us(|all| all.quantile(0.5))),
     ];
     Ok(Column {
         system: system.name.to_owned(),
@@ -146,9 +138,25 @@ fn column(
         executions: succeeded + errors,
         errors,
         times_us,
-        is_exact: stated.is_some() && one("response_p50").is_some(),
+        is_exact: stated.is_some() && only_value(index, system, "response_p50").is_some(),
         within: within.collect(),
     })
+}
+
+fn only_value(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<f64> {
+    match values_of(index, system, id).as_slice() {
+        [value] => Some(*value),
+        _ => None,
+    }
+}
+
+fn sum_of(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<u64> {
+    let all = values_of(index, system, id);
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
+}
+
+fn values_of(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Vec<f64> {
+    index.points(&[system.case], id).iter().map(|point| point.value).collect()
 }
 
 /// Whether any operation succeeded.
@@ -235,8 +243,10 @@ fn row(
 
 /// Ties share the place.
 fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
-    let values: Option<Vec<f64>> = columns.iter().map(value).collect();
-    let Some(values) = values.filter(|_| columns.iter().all(|column| column.failed == 0)) else {
+    if columns.iter().any(|column| column.failed > 0) {
+        return "n/a".to_owned();
+    }
+    let Some(values) = columns.iter().map(value).collect::<Option<Vec<f64>>>() else {
         return "n/a".to_owned();
     };
     let best = match better {
@@ -270,11 +280,6 @@ fn note(columns: &[Column]) -> Markup {
 }
 
 fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
-    let bar = |column: &Column, at: usize| {
-        let share = share(column, at).map(|share| share * 100.0);
-        let entry = Entry::or(share, Form::Hundredths, "executions were not counted");
-        Bar { index: column.index, name: column.system.clone(), entry, mean: None }
-    };
     let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
         let bars = columns.iter().map(|column| bar(column, at)).collect();
         BarGroup { name: format!("within {}", limit_words(*limit_ms)), bars }
@@ -286,4 +291,10 @@ fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], numbe
         unit: "% of all executions".to_owned(),
         groups: groups.collect(),
     })
+}
+
+fn bar(column: &Column, at: usize) -> Bar {
+    let share = share(column, at).map(|share| share * 100.0);
+    let entry = Entry::or(share, Form::Hundredths, "executions were not counted");
+    Bar { index: column.index, name: column.system.clone(), entry, mean: None }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::{Metric, Order, PlannedRun, RunState};
-use store::StoredRun;
 
 use super::cases::{CaseView, SystemCase};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
@@ -20,7 +19,7 @@ const HEIGHT: i32 = 240;
 /// Labels of rounds that find room.
 const MOST_ROUND_LABELS: u32 = 12;
 
-/// Where the runs stand in the charts of them all.
+/// The positions of the runs in the charts of them all.
 pub struct RunOrder {
     axis: Axis,
     /// The extent of every other round; none in sequential order.
@@ -36,11 +35,11 @@ pub fn dots(
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
     let sides: Vec<(&SystemCase<'_>, Vec<RunPoint>)> =
         view.systems.iter().map(|system| (system, index.points(&[system.case], &metric.id))).collect();
-    let values = || sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value));
-    if values().next().is_none() {
+    let values: Vec<f64> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value)).collect();
+    if values.is_empty() {
         return nothing(&title, "no run has a value");
     }
-    let y = Axis::linear(values().map(|value| unit.of(value)), 5);
+    let y = Axis::linear(values.iter().copied().map(|value| unit.convert(value)), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, order.axis.clone(), y.clone());
     panel.left = 60;
     panel.grid = GridLines::Horizontal;
@@ -51,7 +50,7 @@ pub fn dots(
     let bands = order.bands.iter();
     panel.layers = bands.map(|(from, to)| Layer::Box((*from, y.lo), (*to, y.hi), Ink::Block)).collect();
     for (system, points) in &sides {
-        let middle = median(points.iter().map(|point| point.value)).map(|value| unit.of(value));
+        let middle = median(points.iter().map(|point| point.value)).map(|value| unit.convert(value));
         if let (Some(first), Some(last), Some(middle)) = (points.first(), points.last(), middle) {
             let ends = [(f64::from(first.position), middle), (f64::from(last.position), middle)];
             panel.layers.push(Layer::Line(ends.to_vec(), Ink::Middle(system.index)));
@@ -64,7 +63,7 @@ pub fn dots(
     Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, unit))
 }
 
-/// With round labels.
+/// The order of the runs, with labels of their rounds.
 pub fn run_order(evidence: &Evidence) -> RunOrder {
     let plan = &evidence.header.plan;
     let last = evidence.runs.iter().map(|run| run.planned.position).max().unwrap_or(0);
@@ -80,7 +79,6 @@ pub fn run_order(evidence: &Evidence) -> RunOrder {
         *extent = (extent.0.min(position), extent.1.max(position));
     }
     let every = extents.keys().next_back().map_or(0, |last| *last).saturating_add(1).div_ceil(MOST_ROUND_LABELS);
-    let edges = |(lo, hi): (u32, u32)| (f64::from(lo) - 0.5, f64::from(hi) + 0.5);
     axis.ticks = extents
         .iter()
         .filter(|(round, _)| *round % every == 0)
@@ -91,6 +89,10 @@ pub fn run_order(evidence: &Evidence) -> RunOrder {
         .collect();
     let bands = extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| edges(extent));
     RunOrder { axis, bands: bands.collect() }
+}
+
+fn edges((lo, hi): (u32, u32)) -> (f64, f64) {
+    (f64::from(lo) - 0.5, f64::from(hi) + 0.5)
 }
 
 fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
@@ -110,7 +112,7 @@ fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &R
     }
     Mark {
         x: f64::from(point.position),
-        y: unit.of(point.value),
+        y: unit.convert(point.value),
         shape: Shape::of_series(system.index),
         radius: 4.0,
         class,
@@ -120,13 +122,16 @@ fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &R
 
 /// Explains crosses and hollow marks.
 fn mark_legend(panel: &Panel) -> Markup {
-    let has = |class: &str| panel.marks.iter().any(|mark| mark.class.starts_with(class));
     html! {
-        @if has("pt lost") || has("pt void") { span.legend {
-            @if has("pt lost") { span.key { (sample("pt lost", Shape::Cross)) "no result" } }
-            @if has("pt void") { span.key { (sample("pt void", Shape::Circle)) "hollow: carries no verdict" } }
+        @if has_mark(panel, "pt lost") || has_mark(panel, "pt void") { span.legend {
+            @if has_mark(panel, "pt lost") { span.key { (sample("pt lost", Shape::Cross)) "no result" } }
+            @if has_mark(panel, "pt void") { span.key { (sample("pt void", Shape::Circle)) "hollow: carries no verdict" } }
         } }
     }
+}
+
+fn has_mark(panel: &Panel, class: &str) -> bool {
+    panel.marks.iter().any(|mark| mark.class.starts_with(class))
 }
 
 fn sample(class: &str, shape: Shape) -> Markup {
@@ -135,8 +140,8 @@ fn sample(class: &str, shape: Shape) -> Markup {
 
 /// Crosses at the lower edge.
 fn lost(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
-    let is_lost = |run: &&StoredRun| matches!(run.state, RunState::Failed | RunState::Aborted);
-    let lost = lookup.last_attempts(&[system.case]).filter(is_lost);
+    let lost =
+        lookup.last_attempts(&[system.case]).filter(|run| matches!(run.state, RunState::Failed | RunState::Aborted));
     lost.map(|run| Mark {
         x: f64::from(run.planned.position),
         y: floor,

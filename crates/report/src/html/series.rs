@@ -19,7 +19,7 @@ const STEPS: u32 = 160;
 
 const FIRST: f64 = 0.05;
 
-/// As a share, and as axis label.
+/// Quantiles as share, and as axis label.
 const NAMED: [(f64, &str); 6] =
     [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
 
@@ -30,7 +30,7 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-/// In the unit of other cases of the benchmark, if that is known.
+/// Latency over quantiles, in the unit of other cases of the benchmark, if that is known.
 pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Markup {
     let merged: Vec<(&SystemCase<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
@@ -39,13 +39,13 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
     if curves.is_empty() {
         return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
     }
-    let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
     // Unit of the median: a fast start must not inflate the numbers.
-    let own = || RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5)));
-    let unit = known.unwrap_or_else(own);
+    let unit =
+        known.unwrap_or_else(|| RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5))));
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
-    let y = Axis::log10(values().map(|ns| unit.of(ns)));
+    let y =
+        Axis::log10(curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns)).map(|ns| unit.convert(ns)));
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.07, ticks }, y);
     // Stalls reach millions of microseconds.
     panel.left = 72;
@@ -54,7 +54,7 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
     panel.x_caption = "share of operations that were faster".to_owned();
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
     for (system, curve) in &curves {
-        let points = curve.iter().map(|(x, ns)| (*x, unit.of(*ns).log10())).collect();
+        let points = curve.iter().map(|(x, ns)| (*x, unit.convert(*ns).log10())).collect();
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
     for (system, latency) in &merged {
@@ -62,7 +62,7 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
             let ns = latency.quantile(*q).filter(|ns| *ns > 0.0)?;
             Some(Mark {
                 x: nines(*q),
-                y: unit.of(ns).log10(),
+                y: unit.convert(ns).log10(),
                 shape: Shape::of_series(system.index),
                 radius: 4.0,
                 class: format!("pt {}", series_class(system.index)),
@@ -74,7 +74,7 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
         name: system.name.to_owned(),
         index: system.index,
         x: curve.iter().map(|(x, _)| *x).collect(),
-        y: curve.iter().map(|(_, ns)| unit.of(*ns)).collect(),
+        y: curve.iter().map(|(_, ns)| unit.convert(*ns)).collect(),
         range: None,
     });
     let live =
@@ -84,8 +84,8 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
         .render(quantile_table(&merged, &unit))
 }
 
-/// From the fastest twentieth, so that one fast operation does not stretch the axis, to the last quantile with enough
-/// samples beyond.
+/// The curve from the fastest twentieth, so that one fast operation does not stretch the axis, to the last quantile
+/// with enough samples beyond.
 fn curve(latency: &Latency) -> Vec<(f64, f64)> {
     let end = (latency.count() as f64 / SAMPLES_BEYOND as f64).log10();
     // Below 20 operations not even the median has ten beyond.
@@ -165,9 +165,12 @@ fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
     let mut ordered = rates.to_vec();
     ordered.sort_by(f64::total_cmp);
     let n = ordered.len();
-    let at_index = |index: usize| ordered.get(index).copied().unwrap_or(0.0);
-    let median = f64::midpoint(at_index(n.saturating_sub(1) / 2), at_index(n / 2));
-    (at, at_index(0), median, at_index(n.saturating_sub(1)))
+    let median = f64::midpoint(at_index(&ordered, n.saturating_sub(1) / 2), at_index(&ordered, n / 2));
+    (at, at_index(&ordered, 0), median, at_index(&ordered, n.saturating_sub(1)))
+}
+
+fn at_index(ordered: &[f64], index: usize) -> f64 {
+    ordered.get(index).copied().unwrap_or(0.0)
 }
 
 fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
@@ -188,28 +191,35 @@ fn tail(
     id: &str,
 ) -> Option<Markup> {
     let shown = |q: f64| {
-        let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
-        let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
-        with * 5 >= slots().count() * 4
+        let slots: Vec<&super::load::Slot> = loaded.iter().flat_map(|(_, latency)| &latency.slots).collect();
+        let with =
+            slots.iter().copied().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
+        with * 5 >= slots.iter().copied().count() * 4
     };
     let q = [0.99, 0.9, 0.5].into_iter().find(|q| shown(*q))?;
     let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> = loaded
         .iter()
         .map(|(system, latency)| {
-            let point = |slot: &super::load::Slot| Some((slot.at_s, slot.latency.as_ref()?.quantile(q)?));
-            (*system, latency.slots.iter().filter_map(point).collect())
+            (
+                *system,
+                latency
+                    .slots
+                    .iter()
+                    .filter_map(|slot| Some((slot.at_s, slot.latency.as_ref()?.quantile(q)?)))
+                    .collect(),
+            )
         })
         .collect();
-    let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
-    let unit = known.unwrap_or_else(|| RowUnit::new("ns", values()));
-    let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
+    let values: Vec<f64> = curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns)).collect();
+    let unit = known.unwrap_or_else(|| RowUnit::new("ns", values.iter().copied()));
+    let mut panel = over_time(loaded, Axis::from_zero(values.iter().copied().map(|ns| unit.convert(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);
     panel.description = "Per system, of all responses of its runs together.".to_owned();
     panel.y_caption = format!("{name}, {}: of all runs together", unit.name());
     let mut series = Vec::new();
     for (system, curve) in &curves {
-        let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.of(*ns))).collect();
+        let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.convert(*ns))).collect();
         series.push(LiveSeries {
             name: system.name.to_owned(),
             index: system.index,
@@ -228,17 +238,17 @@ fn tail(
 
 /// One line per system; long series are thinned.
 fn series_table(live: &Live, what: &str) -> Markup {
-    let value = |y: f64| crate::number::significant(y, 3, Script::Typographic);
-    let line = |series: &LiveSeries| {
-        let mut text = String::new();
-        for y in &series.y {
-            let _ = write!(text, "{} · ", value(*y));
-        }
-        text.trim_end_matches(" · ").to_owned()
-    };
     html! {
         dl.values {
-            @for series in &live.series { dt { bdi { (series.name) } ", " (what) } dd { (line(series)) } }
+            @for series in &live.series { dt { bdi { (series.name) } ", " (what) } dd { (values_text(series)) } }
         }
     }
+}
+
+fn values_text(series: &LiveSeries) -> String {
+    let mut text = String::new();
+    for y in &series.y {
+        let _ = write!(text, "{} · ", crate::number::significant(*y, 3, Script::Typographic));
+    }
+    text.trim_end_matches(" · ").to_owned()
 }

@@ -1,7 +1,6 @@
 //! Results of a single system.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use maud::{Markup, html};
 use model::Role;
 
@@ -19,24 +18,17 @@ fn unit(figure: &Figure) -> RowUnit<'_> {
 }
 
 pub fn cards(set: &ComparisonSet) -> Markup {
-    let (mut metrics, mut places) = (Vec::<(&str, Vec<&Figure>)>::new(), BTreeMap::new());
+    let mut metrics: IndexMap<&str, Vec<&Figure>> = IndexMap::new();
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
-        let place = *places.entry(&figure.metric.id).or_insert_with(|| {
-            metrics.push((&figure.metric.id, Vec::new()));
-            metrics.len() - 1
-        });
-        metrics[place].1.push(figure);
+        metrics.entry(&figure.metric.id).or_default().push(figure);
     }
     html! { div.verdicts { @for (metric, figures) in &metrics {
         article.verdict { h3 { (metric_name(metric)) } p { (span(figures)) } }
     } } }
 }
 
-/// Or its range over the cases.
+/// The figure, or its range over the cases.
 fn span(figures: &[&Figure]) -> Markup {
-    let print = |figure: &Figure, value: f64| {
-        format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
-    };
     let mut known: Vec<(&Figure, f64)> = figures.iter().filter_map(|f| Some((*f, f.side.estimate?))).collect();
     known.sort_by(|x, y| x.1.total_cmp(&y.1));
     html! {
@@ -52,6 +44,10 @@ fn span(figures: &[&Figure]) -> Markup {
             _ => { "n/a" }
         }
     }
+}
+
+fn print(figure: &Figure, value: f64) -> String {
+    format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
 }
 
 pub fn table(set: &ComparisonSet) -> Markup {
@@ -79,7 +75,7 @@ pub fn table(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// What the table tells beside the figures.
+/// What the table shows next to the figures.
 #[derive(Clone, Copy)]
 struct Columns {
     several: bool,
@@ -91,7 +87,6 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
     let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
     let case = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
     let summary = figure.side.summary.as_ref();
-    let extreme = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic));
     html! {
         tr {
             th scope="row" data-l="case" { bdi { (case.collect::<Vec<_>>().join(", ")) } }
@@ -110,10 +105,14 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
                 }
             }
             @if columns.extremes {
-                td.num data-l="lowest" { (extreme(summary.map(|s| s.min))) }
-                td.num data-l="highest" { (extreme(summary.map(|s| s.max))) }
+                td.num data-l="lowest" { (extreme(summary.map(|s| s.min), &unit)) }
+                td.num data-l="highest" { (extreme(summary.map(|s| s.max), &unit)) }
             }
             td.num data-l="runs" { (figure.side.runs.len()) }
         }
     }
+}
+
+fn extreme(value: Option<f64>, unit: &RowUnit<'_>) -> String {
+    value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic))
 }

@@ -12,7 +12,7 @@ use crate::labels::{
 };
 use crate::number::{RowUnit, Script, half, p_value, percent};
 
-/// So many rows of a table are read in one go; the others are folded, as many at a time.
+/// Rows of a table that are shown at once; the others are folded, as many at a time.
 const PAGE: usize = 1_000;
 
 pub fn tables(set: &ComparisonSet) -> Markup {
@@ -23,7 +23,7 @@ pub fn tables(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Without legend, after `others` tables: footnote links are numbered on.
+/// The tables without legend, after `others` tables, from which the numbers of footnotes continue.
 pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
     html! {
         @for (index, table) in set.tables.iter().enumerate() { (one(table, set, others + index)) }
@@ -77,7 +77,8 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     }
 }
 
-/// Of what is judged after each round the p of one look says nothing: there is that on which the verdict rests, and no other.
+/// The p of a row. Where rows are judged after each round the p of one look says nothing: the p on which the verdict
+/// rests stands in.
 fn p_of(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
     let estimate = row.estimate.as_ref()?;
     if set.rules.sequence.is_some() { estimate.adjusted } else { estimate.p }
@@ -87,7 +88,7 @@ fn p_name(set: &ComparisonSet) -> &'static str {
     if set.rules.sequence.is_some() { "adjusted p" } else { "p" }
 }
 
-/// Before the experiment's end there is none.
+/// A table has a p only after the experiment's end.
 fn has_p(table: &Table, set: &ComparisonSet) -> bool {
     table.rows.iter().any(|row| p_of(row, set).is_some())
 }
@@ -138,7 +139,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     }
 }
 
-/// Whether a row has no figure, or no interval, or no p beside rows that have one.
+/// Whether a row has no figure, or no interval, or no p while other rows have one.
 fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
     let with_p = has_p(table, set);
     table.rows.iter().any(|row| {
@@ -165,17 +166,16 @@ fn legend(set: &ComparisonSet) -> Markup {
 }
 
 fn p_words(rules: &Rules) -> String {
-    let of_row = |test: &str| {
-        format!(
-            "p: {test}, of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family"
-        )
-    };
     match (rules.pairing, rules.sequence) {
-        (Pairing::Paired, None) => of_row("sign-flip permutation over the rounds"),
-        (Pairing::Unpaired, _) => of_row("Mann-Whitney"),
+        (Pairing::Paired, None) => p_of_row("sign-flip permutation over the rounds"),
+        (Pairing::Unpaired, _) => p_of_row("Mann-Whitney"),
         (Pairing::Paired, Some(_)) => {
             "Adjusted p: the least of all looks, adjusted over the rows of its family; the verdict rests on it"
                 .to_owned()
         }
     }
+}
+
+fn p_of_row(test: &str) -> String {
+    format!("p: {test}, of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family")
 }

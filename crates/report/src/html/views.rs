@@ -6,14 +6,13 @@ use super::chart::{Axis, Ink, Layer, Panel};
 use super::figure::{Figure, swatch};
 use crate::number::{Script, half, significant};
 use crate::text::Align;
-use crate::views::{Column, Entry, Look, Series, Table, View};
+use crate::views::{Column, Entry, Series, Table, TablePlacement, View};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 
 /// Tables one below the other, charts side by side.
 pub fn render(views: &[View]) -> Markup {
-    let is_table = |view: &View| view.table().is_some();
     let mut cases = views.iter().scan("", |last, view| {
         let case = view.table().map_or(*last, |table| table.case.as_str());
         Some((std::mem::replace(last, case) != case).then_some(case))
@@ -30,10 +29,14 @@ pub fn render(views: &[View]) -> Markup {
     }
 }
 
+fn is_table(view: &View) -> bool {
+    view.table().is_some()
+}
+
 fn view(view: &View) -> Markup {
     match view {
-        View::Table(shown) if shown.look == Look::Terminal => html! {},
-        View::Table(folded) if folded.look == Look::Folded => html! {
+        View::Table(shown) if shown.placement == TablePlacement::Terminal => html! {},
+        View::Table(folded) if folded.placement == TablePlacement::Folded => html! {
             details.case { summary dir="auto" { (folded.title) } (table(folded, false)) }
         },
         View::Table(shown) => table(shown, true),
@@ -44,12 +47,11 @@ fn view(view: &View) -> Markup {
 }
 
 fn table(table: &Table, is_titled: bool) -> Markup {
-    let shown = |at: &usize| !table.columns[*at].is_hidden;
-    let all: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
+    let all: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_hidden).collect();
     let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
     let is_deep = columns.iter().any(|column| !column.group.is_empty());
     // Headings of two lines, and rows that belong together, cannot be sorted.
-    let class = if is_deep || table.look == Look::GroupedPage { "disk" } else { "results" };
+    let class = if is_deep || table.placement == TablePlacement::GroupedPage { "disk" } else { "results" };
     html! {
         @if !table.conclusions.is_empty() { ul { @for said in &table.conclusions { li dir="auto" { (said) } } } }
         @for lead in &table.lead { p.note { (lead) } }
@@ -65,7 +67,7 @@ fn table(table: &Table, is_titled: bool) -> Markup {
             tbody { @for (number, row) in table.rows.iter().enumerate() { tr {
                 @for (place, (at, column)) in all.iter().zip(&columns).enumerate() {
                     @if place > 0 { (cell(&row[*at], column)) }
-                    @else if table.look != Look::GroupedPage { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
+                    @else if table.placement != TablePlacement::GroupedPage { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
                     @else if number == 0 || table.rows[number - 1][*at] != row[*at] {
                         @let alike = table.rows[number..].iter().take_while(|other| other[*at] == row[*at]).count();
                         th scope="rowgroup" rowspan=(alike) { (entry(&row[*at])) }
@@ -118,12 +120,12 @@ pub fn legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
 }
 
 fn lines(series: &Series) -> Markup {
-    let points = || series.lines.iter().flat_map(|line| &line.points);
-    let end = points().map(|(x, _)| *x).fold(0.0, f64::max);
+    let points: Vec<(f64, f64)> = series.lines.iter().flat_map(|line| line.points.iter().copied()).collect();
+    let end = points.iter().map(|(x, _)| *x).fold(0.0, f64::max);
     if end <= 0.0 {
         return super::figure::nothing(&series.title, "its values were not stored");
     }
-    let y = Axis::from_zero(points().map(|(_, y)| *y), 5);
+    let y = Axis::from_zero(points.iter().map(|(_, y)| *y), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
     panel.left = 60;
     panel.title.clone_from(&series.title);
@@ -131,12 +133,13 @@ fn lines(series: &Series) -> Markup {
     panel.x_caption.clone_from(&series.x);
     panel.y_caption.clone_from(&series.unit);
     panel.layers = series.lines.iter().map(|line| Layer::Line(line.points.clone(), Ink::Line(line.index))).collect();
-    let values = |points: &[(f64, f64)]| {
-        points.iter().map(|(_, y)| significant(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
-    };
     let table = html! {
-        dl.values { @for line in &series.lines { dt { bdi { (line.name) } ", " (series.unit) } dd { (values(&line.points)) } } }
+        dl.values { @for line in &series.lines { dt { bdi { (line.name) } ", " (series.unit) } dd { (values_text(&line.points)) } } }
     };
     let legend = legend(series.lines.iter().map(|line| (line.index, line.name.as_str())));
     Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render(table)
+}
+
+fn values_text(points: &[(f64, f64)]) -> String {
+    points.iter().map(|(_, y)| significant(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
 }

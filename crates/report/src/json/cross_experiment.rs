@@ -62,31 +62,38 @@ pub struct OnlyIn {
 }
 
 impl Apart {
-    pub(super) fn of(all: &cross_experiment::Apart) -> Apart {
-        let began = |unix_ms| jiff::Timestamp::from_millisecond(unix_ms).ok().map(|at| at.to_string());
-        let experiment = |one: &cross_experiment::ApartExperiment| ApartExperiment {
-            label: one.label.clone(),
-            store: one.file.clone(),
-            name: one.header.plan.name.clone(),
-            plan_hash: one.header.plan_hash.clone(),
-            etalon_version: one.header.etalon_version.clone(),
-            build: one.header.build.clone(),
-            began: one.ran_unix_ms.and_then(|(first, _)| began(first)),
-            systems: one.systems.clone(),
-        };
-        let difference = |one: &cross_experiment::ApartDifference| ApartDifference {
-            about: one.about.clone(),
-            name: one.name.clone(),
-            values: one.values.clone(),
-        };
-        let only_in = |one: &cross_experiment::Alone| OnlyIn {
-            experiment: all.experiments[one.experiment].label.clone(),
-            what: one.what.clone(),
-        };
+    pub(super) fn new(all: &cross_experiment::CrossExperiment) -> Apart {
         Apart {
-            experiments: all.experiments.iter().map(experiment).collect(),
-            differences: all.differences.iter().map(difference).collect(),
-            only_in: all.alone.iter().map(only_in).collect(),
+            experiments: all
+                .experiments
+                .iter()
+                .map(|one| ApartExperiment {
+                    label: one.label.clone(),
+                    store: one.file.clone(),
+                    name: one.header.plan.name.clone(),
+                    plan_hash: one.header.plan_hash.clone(),
+                    etalon_version: one.header.etalon_version.clone(),
+                    build: one.header.build.clone(),
+                    began: one
+                        .ran_unix_ms
+                        .and_then(|(first, _)| jiff::Timestamp::from_millisecond(first).ok().map(|at| at.to_string())),
+                    systems: one.systems.clone(),
+                })
+                .collect(),
+            differences: all
+                .differences
+                .iter()
+                .map(|one| ApartDifference {
+                    about: one.about.clone(),
+                    name: one.name.clone(),
+                    values: one.values.clone(),
+                })
+                .collect(),
+            only_in: all
+                .alone
+                .iter()
+                .map(|one| OnlyIn { experiment: all.experiments[one.experiment].label.clone(), what: one.what.clone() })
+                .collect(),
         }
     }
 }

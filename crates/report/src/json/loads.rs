@@ -43,24 +43,27 @@ pub struct LoadTried {
 /// All, in the order in which they were tried.
 pub(super) fn tried(evidence: &Evidence) -> Vec<LoadTried> {
     let runs: BTreeMap<i64, &store::StoredRun> = evidence.runs.iter().map(|run| (run.id, run)).collect();
-    let one = |(run, point): &(i64, model::LoadPoint)| {
-        let run = runs.get(run)?;
-        let case = evidence.case(run.planned.case)?;
-        Some(LoadTried {
-            benchmark: case.benchmark.clone(),
-            case: case.point.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
-            system: case.system.clone(),
-            round: run.planned.round,
-            state: run.state.as_str().to_owned(),
-            rate: point.rate,
-            throughput: point.throughput,
-            response_p50_us: point.response_p50_us,
-            response_p99_us: point.response_p99_us,
-            late_share: point.late_share,
-            failed_share: point.failed_share,
-            is_kept: point.is_kept,
-            is_client_saturated: point.is_client_saturated,
+    evidence
+        .points
+        .iter()
+        .filter_map(|(run, point)| {
+            let run = runs.get(run)?;
+            let case = evidence.case(run.planned.case)?;
+            Some(LoadTried {
+                benchmark: case.benchmark.clone(),
+                case: case.point.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
+                system: case.system.clone(),
+                round: run.planned.round,
+                state: run.state.as_str().to_owned(),
+                rate: point.rate,
+                throughput: point.throughput,
+                response_p50_us: point.response_p50_us,
+                response_p99_us: point.response_p99_us,
+                late_share: point.late_share,
+                failed_share: point.failed_share,
+                is_kept: point.is_kept,
+                is_client_saturated: point.is_client_saturated,
+            })
         })
-    };
-    evidence.points.iter().filter_map(one).collect()
+        .collect()
 }

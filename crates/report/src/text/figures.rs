@@ -34,12 +34,15 @@ fn cells(one: &Figure, notes: String) -> Vec<GridCell> {
     let unit = RowUnit::new(&one.metric.unit, one.side.estimate);
     let mut figure = figure(&one.side, &unit);
     figure.resize(2, String::new());
-    let extreme = |value: Option<f64>| value.map_or_else(String::new, |value| unit.print(value, Script::Plain));
     let summary = one.side.summary.as_ref();
     let name = format!("  {}", clipped(&clean(&metric_name(&one.metric.id)), 30));
     let of_unit = format!("{} {}", clean(unit.name()), arrow(one.metric.direction));
     let [value, half] = [figure[0].clone(), figure[1].clone()];
-    let (lowest, highest) = (extreme(summary.map(|s| s.min)), extreme(summary.map(|s| s.max)));
+    let (lowest, highest) = (extreme(summary.map(|s| s.min), &unit), extreme(summary.map(|s| s.max), &unit));
     let texts = [name, of_unit, value, half, lowest, highest, notes];
     texts.into_iter().map(GridCell::new).collect()
+}
+
+fn extreme(value: Option<f64>, unit: &RowUnit<'_>) -> String {
+    value.map_or_else(String::new, |value| unit.print(value, Script::Plain))
 }

@@ -17,7 +17,7 @@ use crate::views::overview;
 const MOST_CASES: usize = 40;
 /// Notes of a kind, remedies and reasons of dropped runs that are shown.
 const MOST_ALIKE: usize = 2;
-/// Tables or pairs of which a line tells how their rows came out.
+/// Tables or pairs of which a line reports how their rows came out.
 const MOST_COUNTS: usize = 6;
 /// Letters of a note.
 const LONGEST_NOTE: usize = 200;
@@ -47,7 +47,7 @@ fn case_of<'s>(table: &'s Table, row: &'s Comparison) -> Case<'s> {
     (&table.title, &row.label)
 }
 
-/// How much a row tells: differences that are sure before those that are only seen, large ones before small ones.
+/// How much a row shows: differences that are sure before those that are only seen, large ones before small ones.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Rank {
     is_sure: bool,
@@ -76,7 +76,7 @@ fn by_rank(one: &Ranked<'_>, other: &Ranked<'_>) -> Ordering {
     other.rank.partial_cmp(&one.rank).unwrap_or(Ordering::Equal)
 }
 
-/// All cases, those that tell most first; of each two that differ one where B is better and one where it is worse.
+/// All cases, those that show most first; of each two that differ one where B is better and one where it is worse.
 fn ranked(set: &ComparisonSet) -> Vec<Case<'_>> {
     let mut best: BTreeMap<Case<'_>, Ranked<'_>> = BTreeMap::new();
     for (table, row) in set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))) {
@@ -188,11 +188,11 @@ fn side_by_side(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) 
             None => pairs.push((pair, table.rows.iter().collect())),
         }
     }
-    let line = |((a, b), rows): &((&str, &str), Vec<&Comparison>)| {
-        (format!("{} vs {}", clean(b), clean(a)), counted(rows, set))
-    };
     format!("\n{}", render_views(&overview::tables_of(&parts), options.width))
-        + &counts(pairs.iter().map(line).collect(), options.width)
+        + &counts(
+            pairs.iter().map(|((a, b), rows)| (format!("{} vs {}", clean(b), clean(a)), counted(rows, set))).collect(),
+            options.width,
+        )
         + &how_to_see_all(set.rows().count(), options.width)
 }
 

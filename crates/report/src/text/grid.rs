@@ -3,7 +3,7 @@
 use anstyle::Style as Ansi;
 use unicode_width::UnicodeWidthStr;
 
-/// To which edge a column's cells go.
+/// The edge to which a column's cells go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -16,7 +16,7 @@ pub enum Align {
 pub enum Style {
     #[default]
     Plain,
-    /// Nothing is told by colour alone.
+    /// Colours; they repeat what the text already says.
     Ansi,
 }
 
@@ -165,7 +165,7 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Tells whether a character could command a terminal, or reorder the text around it.
+/// Whether a character could command a terminal, or reorder the text around it.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control() || is_bidi_control(c)
 }
@@ -175,7 +175,7 @@ fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// With an ellipsis at the end.
+/// Shortens a text with an ellipsis at the end.
 pub fn clipped(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -240,7 +240,6 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let mut grid = Grid::new(vec![Align::Left, Align::Right, Align::Left]);
-        let line = |cells: [&str; 3]| GridLine::Cells(cells.map(GridCell::new).to_vec());
         grid.push(line(["metric", "A", "verdict"]));
         grid.push(GridLine::Across("clients=4".into()));
         grid.push(line(["µs", "18 400", "faster\n1)"]));
@@ -248,6 +247,10 @@ mod tests {
             grid.render(Style::Plain),
             "metric       A  verdict\nclients=4\nµs      18 400  faster\n                1)\n"
         );
+    }
+
+    fn line(cells: [&str; 3]) -> GridLine {
+        GridLine::Cells(cells.map(GridCell::new).to_vec())
     }
 
     #[test]

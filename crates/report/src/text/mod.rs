@@ -1,6 +1,6 @@
 //! The terminal table, in the widest form that fits.
 //!
-//! Above it the differences between the sides, below it legend and footnotes. Nothing is told by colour alone.
+//! Above it the differences between the sides, below it legend and footnotes. No information is in colour alone.
 
 mod figures;
 mod fit;
@@ -42,7 +42,7 @@ pub enum Rows {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// At least 80.
+    /// Width of the terminal, at least 80.
     pub width: usize,
     pub style: Style,
     pub runs: Runs,
@@ -59,9 +59,9 @@ impl Default for TextOptions {
 
 /// Narrower than this no line can be laid out.
 const LEAST_WIDTH: usize = 80;
-/// Of what was compared, a line each.
+/// Longest line of what was compared.
 const LONGEST_COMPARED: usize = 78;
-/// In the line of differences.
+/// Longest value in the line of differences.
 const LONGEST_VALUE: usize = 40;
 
 /// The answer, what was compared, tables, notes and legend.
@@ -129,8 +129,10 @@ fn whole(set: &ComparisonSet, options: &TextOptions) -> String {
 /// The published charts, and what they hide.
 fn disk(set: &ComparisonSet, width: usize) -> String {
     let views = curves::disk(set);
-    let drawn = |view: &View| if let View::Bars(bars) = view { bars_of(bars, width) } else { String::new() };
-    let mut out: String = views.iter().map(drawn).collect();
+    let mut out: String = views
+        .iter()
+        .map(|view| if let View::Bars(bars) = view { bars_of(bars, width) } else { String::new() })
+        .collect();
     if out.is_empty() {
         return out;
     }
@@ -168,23 +170,34 @@ fn every_row(options: &TextOptions) -> &'static str {
     if options.rows == Rows::All { "all rows" } else { "these rows" }
 }
 
-/// `all rows: clients=16, scale=10`, as many as a line holds. A key that is not known in any of them tells nothing.
+/// `all rows: clients=16, scale=10`, as many as a line holds. A key that is not known in any of them is left out.
 fn fixed_keys(table: &Table, options: &TextOptions) -> Option<String> {
     let first = table.rows.first()?;
-    let is_known = |value: &model::Value| !matches!(value, model::Value::Text(text) if text == model::UNKNOWN);
     let shared: Vec<String> = first
         .case
         .iter()
-        .filter(|(key, value)| is_known(value) && table.rows.iter().all(|row| row.case.get(*key) == Some(value)))
+        .filter(|(key, value)| {
+            (!matches!(value, model::Value::Text(text) if text == model::UNKNOWN))
+                && table.rows.iter().all(|row| row.case.get(*key) == Some(value))
+        })
         .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();
-    let line = |keys: usize| {
-        let rest = shared.len() - keys;
-        let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
-        format!("{}: {}{more}", every_row(options), shared[..keys].join(", "))
-    };
-    let fits = |keys: &usize| line(*keys).width() <= options.width;
-    (!shared.is_empty()).then(|| line((1..=shared.len()).rev().find(fits).unwrap_or(1)))
+    (!shared.is_empty()).then(|| {
+        keys_line(
+            &shared,
+            options,
+            (1..=shared.len())
+                .rev()
+                .find(|keys| keys_line(&shared, options, *keys).width() <= options.width)
+                .unwrap_or(1),
+        )
+    })
+}
+
+fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
+    let rest = shared.len() - keys;
+    let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+    format!("{}: {}{more}", every_row(options), shared[..keys].join(", "))
 }
 
 /// They follow from settings or a note.
@@ -192,21 +205,22 @@ const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
 
 /// `differs: setting.synchronous_commit (on, off), and 3 more`.
 fn differences(table: &Table, options: &TextOptions) -> Option<String> {
-    let value = |value: &Option<String>| {
-        value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
-    };
-    let told: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
-    let named: Vec<String> = told
+    let shown: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
+    let named: Vec<String> = shown
         .iter()
         .take(options.differences)
-        .map(|d| format!("{} ({} | {})", clean(&d.name), value(&d.a), value(&d.b)))
+        .map(|d| format!("{} ({} | {})", clean(&d.name), value_text(&d.a), value_text(&d.b)))
         .collect();
     if named.is_empty() {
         return None;
     }
-    let more = told.len() - named.len();
+    let more = shown.len() - named.len();
     let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
     Some(format!("differs: {}{rest}", named.join(", ")))
+}
+
+fn value_text(value: &Option<String>) -> String {
+    value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
 }
 
 fn legend(set: &ComparisonSet, width: usize) -> String {

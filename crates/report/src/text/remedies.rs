@@ -17,7 +17,7 @@ pub(super) fn render(set: &ComparisonSet, lines: &[RemedyLine], width: usize) ->
         out.push_str(&format!("  {}", wrapped(&clean(&text), width.saturating_sub(2), 4)));
         // Remedies that take one run have one command, said behind the last of them.
         let is_said_below = lines[index + 1..].iter().any(|later| later.command == line.command);
-        if let Some(command) = line.command.as_ref().filter(|_| !is_said_below) {
+        if !is_said_below && let Some(command) = line.command.as_ref() {
             out.push_str(&format!("      {}\n", clean(command)));
         }
     }

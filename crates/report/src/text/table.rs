@@ -26,13 +26,13 @@ enum Heads {
     Above,
 }
 
-/// In the widest form that fits.
+/// Renders the table in the widest form that fits.
 pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let mut notes = RowNotes::of_rows(&table.rows);
     let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
     let laid_out = |heads| grid(table, set, (&notes, &marks), heads, options);
-    let mut beside = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
-    let grid = beside.find(|grid| grid.width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
+    let mut one_line_heads = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
+    let grid = one_line_heads.find(|grid| grid.width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
     let mut text = grid.render(options.style);
     let of_all = notes.of_all().iter().map(|note| format!("{}: {}", every_row(options), clean(note)));
     text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
@@ -82,9 +82,12 @@ fn grid(
         Heads::Above => cells.iter_mut().map(|cells| std::mem::take(&mut cells[0])).collect(),
         Heads::Named | Heads::Letters => Vec::new(),
     };
-    let columns = |column: usize| cells.iter().map(|row| row[column].width()).fold(head_widths[column], usize::max);
     // What is left for the verdict on a row's first line.
-    let room = options.width.saturating_sub((0..5).map(|column| columns(column) + 2).sum());
+    let room = options.width.saturating_sub(
+        (0..5)
+            .map(|column| cells.iter().map(|row| row[column].width()).fold(head_widths[column], usize::max) + 2)
+            .sum(),
+    );
     let mut case = String::new();
     for (at, ((row, marks), cells)) in table.rows.iter().zip(marks).zip(&cells).enumerate() {
         let label = row.case_label();
@@ -97,7 +100,7 @@ fn grid(
         }
         let (word, rest) = notes.verdict(row, set);
         let rest = clean(&rest);
-        let verdict = said(row, &word, &rest, marks);
+        let verdict = verdict_cell(row, &word, &rest, marks);
         let is_short = verdict.width() <= room || rest.is_empty();
         let verdict = if is_short { verdict } else { format!("{word} {marks}").trim_end().to_owned() };
         let mut line: Vec<GridCell> = cells.iter().map(GridCell::new).collect();
@@ -116,17 +119,21 @@ fn grid(
 }
 
 fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
-    let side = |letter: SideLetter, name: &str| match heads {
-        Heads::Named => format!("{} {}", letter.as_str(), clipped(&clean(name), LONGEST_SIDE)),
-        Heads::Letters | Heads::Above => letter.as_str().to_owned(),
+    let interval = if table.rows.iter().any(|row| row.estimate.is_some()) {
+        format!("{} interval", percent(set.rules.level, Script::Plain))
+    } else {
+        String::new()
     };
-    let interval = match table.rows.iter().any(|row| row.estimate.is_some()) {
-        true => format!("{} interval", percent(set.rules.level, Script::Plain)),
-        false => String::new(),
-    };
-    let (a, b) = (side(SideLetter::A, &table.a), side(SideLetter::B, &table.b));
+    let (a, b) = (side_head(heads, SideLetter::A, &table.a), side_head(heads, SideLetter::B, &table.b));
     let head = [String::new(), a, b, "B vs A".to_owned(), interval, "verdict".to_owned()];
     head.into_iter().map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
+}
+
+fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
+    match heads {
+        Heads::Named => format!("{} {}", letter.as_str(), clipped(&clean(name), LONGEST_SIDE)),
+        Heads::Letters | Heads::Above => letter.as_str().to_owned(),
+    }
 }
 
 /// All but the verdict.
@@ -137,10 +144,6 @@ fn cells(row: &Comparison) -> [String; 5] {
     let indent = if row.label.is_empty() { "" } else { "  " };
     let name =
         [name.as_str(), of_unit.trim()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let figure = |side: &Side| match side.estimate {
-        Some(value) => unit.print_to(value, side.half_width, Script::Plain),
-        None => absent_of(side).to_owned(),
-    };
     let (point, interval) = change(row).map_or_else(
         || ("-".to_owned(), String::new()),
         |change| {
@@ -148,11 +151,18 @@ fn cells(row: &Comparison) -> [String; 5] {
             (change.point(Script::Plain), interval.unwrap_or_default())
         },
     );
-    [format!("{indent}{name}"), figure(&row.a), figure(&row.b), point, interval]
+    [format!("{indent}{name}"), figure_text(&row.a, &unit), figure_text(&row.b, &unit), point, interval]
+}
+
+fn figure_text(side: &Side, unit: &RowUnit<'_>) -> String {
+    match side.estimate {
+        Some(value) => unit.print_to(value, side.half_width, Script::Plain),
+        None => absent_of(side).to_owned(),
+    }
 }
 
 /// `no verdict: unequal durability (1)`.
-fn said(row: &Comparison, word: &str, rest: &str, marks: &str) -> String {
+fn verdict_cell(row: &Comparison, word: &str, rest: &str, marks: &str) -> String {
     let separator = match row.outcome {
         _ if rest.is_empty() => " ",
         Outcome::Verdict(Verdict::Equivalent) => " ",
@@ -170,7 +180,6 @@ pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
 }
 
 fn verdict_style(row: &Comparison) -> Ansi {
-    let colour = |colour: AnsiColor| Ansi::new().fg_color(Some(colour.into()));
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => colour(AnsiColor::Green).bold(),
         Outcome::Verdict(Verdict::Slower) => colour(AnsiColor::Red).bold(),
@@ -178,6 +187,10 @@ fn verdict_style(row: &Comparison) -> Ansi {
         Outcome::Verdict(Verdict::Inconclusive) => colour(AnsiColor::Yellow),
         Outcome::None(_) => Ansi::new().dimmed(),
     }
+}
+
+fn colour(colour: AnsiColor) -> Ansi {
+    Ansi::new().fg_color(Some(colour.into()))
 }
 
 fn runs(row: &Comparison, letter: SideLetter, width: usize) -> String {

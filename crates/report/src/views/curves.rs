@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Bar, BarGroup, Bars, Column, Entry, Form, Look, Table, View};
+use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 use crate::labels::{latency_of, of_one_look, rate_words};
 use crate::number::{RowUnit, Script, percent};
@@ -20,7 +20,7 @@ pub struct Curve {
     pub key: &'static str,
     /// The unit of the rate.
     pub unit: String,
-    /// What is told of the latency: `p99` or `mean latency`, with its unit; empty if nothing is.
+    /// What is shown of the latency: `p99` or `mean latency`, with its unit; empty if nothing is.
     pub latency: String,
     /// One for each system.
     pub lines: Vec<CurveLine>,
@@ -34,11 +34,11 @@ pub struct Curve {
 pub struct CurveLine {
     /// The system.
     pub system: String,
-    /// From the smallest place to the largest.
+    /// The points from the smallest place to the largest.
     pub points: Vec<CurveDot>,
     /// The smallest place with 95 % of the highest mean; null of clients, where it is not reached, or not known.
     pub knee: Option<i64>,
-    /// Whether the means are known well enough to tell where the knee is.
+    /// Whether the means are known well enough to show where the knee is.
     pub knee_is_sure: bool,
     #[serde(skip)]
     pub index: usize,
@@ -58,7 +58,7 @@ pub struct CurveDot {
     pub runs: usize,
     /// The latency there.
     pub latency: Option<f64>,
-    /// With its unit, as it is printed.
+    /// The latency with its unit, as it is printed.
     #[serde(skip)]
     pub latency_text: String,
 }
@@ -66,7 +66,7 @@ pub struct CurveDot {
 /// The unit is that of all of a group: no rate is scaled.
 fn mean(point: &CurvePoint) -> Entry {
     let mean = point.mean().ok_or_else(|| point.rate.missing());
-    let entry = Entry::of(mean, Form::Significant).with_half(point.rate.half_width);
+    let entry = Entry::from_reading(mean, Form::Significant).with_half(point.rate.half_width);
     let text = point.void.as_ref().map(|void| format!("({})", void.text()));
     Entry { interval: point.interval().map(<[f64; 2]>::from), text: text.unwrap_or_default(), ..entry }
 }
@@ -81,7 +81,7 @@ fn latency(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
 fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     let (value, text) = latency(group, point);
     if value.is_none() {
-        return Entry::of(Err(point.rate.missing()), Form::Significant);
+        return Entry::from_reading(Err(point.rate.missing()), Form::Significant);
     }
     Entry { value, form: Form::Latency, text, ..Entry::default() }
 }
@@ -92,22 +92,7 @@ fn latency_words(group: &CurveGroup) -> String {
     group.points().find_map(pick).map_or_else(String::new, |(metric, _)| format!("{name}, {}", metric.unit))
 }
 
-fn curve(group: &CurveGroup, (family, title, id): (&'static str, String, String)) -> View {
-    let dot = |point: &CurvePoint| {
-        let (latency, latency_text) = latency(group, point);
-        let highest = point.rate.summary.map(|summary| summary.max);
-        CurveDot { at: point.at, mean: mean(point), highest, runs: point.rate.runs.len(), latency, latency_text }
-    };
-    let line = |curve: &SystemCurve| CurveLine {
-        system: curve.system.clone(),
-        index: curve.index,
-        points: curve.points.iter().map(dot).collect(),
-        knee: match curve.knee() {
-            Knee::At(point) if group.key == "depth" => Some(point.at),
-            _ => None,
-        },
-        knee_is_sure: group.key == "depth" && curve.knee_is_sure(),
-    };
+fn curve(group: &CurveGroup, family: &'static str, title: String, id: String) -> View {
     let (unit, latency) = (rate_words(&group.metric).to_owned(), latency_words(group));
     View::Curve(Curve {
         family,
@@ -115,7 +100,35 @@ fn curve(group: &CurveGroup, (family, title, id): (&'static str, String, String)
         key: group.key,
         unit,
         latency,
-        lines: group.curves.iter().map(line).collect(),
+        lines: group
+            .curves
+            .iter()
+            .map(|curve| CurveLine {
+                system: curve.system.clone(),
+                index: curve.index,
+                points: curve
+                    .points
+                    .iter()
+                    .map(|point| {
+                        let (latency, latency_text) = self::latency(group, point);
+                        let highest = point.rate.summary.map(|summary| summary.max);
+                        CurveDot {
+                            at: point.at,
+                            mean: mean(point),
+                            highest,
+                            runs: point.rate.runs.len(),
+                            latency,
+                            latency_text,
+                        }
+                    })
+                    .collect(),
+                knee: match curve.knee() {
+                    Knee::At(point) if group.key == "depth" => Some(point.at),
+                    _ => None,
+                },
+                knee_is_sure: group.key == "depth" && curve.knee_is_sure(),
+            })
+            .collect(),
         id,
     })
 }
@@ -132,68 +145,49 @@ pub fn disk(set: &ComparisonSet) -> Vec<View> {
     views.push(View::Table(hidden(set)));
     views.extend(set.disk.iter().map(|group| View::Table(depths(group))));
     let curves = set.disk.iter().enumerate();
-    views.extend(curves.map(|(number, group)| curve(group, (DISK, group.label.clone(), format!("depth-{number}")))));
+    views.extend(curves.map(|(number, group)| curve(group, DISK, group.label.clone(), format!("depth-{number}"))));
     views
 }
 
 fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
     let groups: Vec<&CurveGroup> = set.disk.iter().filter(|group| group.metric.id == metric).collect();
     let first = groups.first()?;
-    let bar = |curve: &SystemCurve| {
-        let best = curve.best();
-        let entry = Entry::of(best.map(|(_, value)| value).ok_or_else(|| curve.missing()), Form::Significant);
-        let text = best.map(|(point, _)| format!("at depth {}", point.at)).unwrap_or_default();
-        let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
-        let mean = best.and_then(|(point, _)| point.mean().filter(|_| point.rate.runs.len() > 1));
-        Bar { name: curve.system.clone(), index: curve.index, entry: Entry { text, interval, ..entry }, mean }
-    };
-    let group =
-        |group: &&CurveGroup| BarGroup { name: group.label.clone(), bars: group.curves.iter().map(bar).collect() };
     Some(View::Bars(Bars {
         family: DISK,
         title: format!("Best of each group, {}", rate_words(&first.metric)),
         unit: format!("{}: the highest of all runs and depths", rate_words(&first.metric)),
-        groups: groups.iter().map(group).collect(),
+        groups: groups
+            .iter()
+            .map(|group| BarGroup {
+                name: group.label.clone(),
+                bars: group
+                    .curves
+                    .iter()
+                    .map(|curve| {
+                        let best = curve.best();
+                        let entry = Entry::from_reading(
+                            best.map(|(_, value)| value).ok_or_else(|| curve.missing()),
+                            Form::Significant,
+                        );
+                        let text = best.map(|(point, _)| format!("at depth {}", point.at)).unwrap_or_default();
+                        let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
+                        let mean = best.and_then(|(point, _)| point.mean().filter(|_| point.rate.runs.len() > 1));
+                        Bar {
+                            name: curve.system.clone(),
+                            index: curve.index,
+                            entry: Entry { text, interval, ..entry },
+                            mean,
+                        }
+                    })
+                    .collect(),
+            })
+            .collect(),
         id: format!("disk-{metric}"),
     }))
 }
 
 /// Best, mean there, knee, rate and latency there.
 fn hidden(set: &ComparisonSet) -> Table {
-    let depth = |point: &CurvePoint| Entry::or(Some(point.at as f64), Form::Whole, "");
-    let row = |group: &CurveGroup, curve: &SystemCurve| {
-        let none = || match curve.gap() {
-            Some(point) => format!("no figure at depth {}", point.at),
-            None => "fewer than two depths have a figure".to_owned(),
-        };
-        let missing = || Entry { text: none(), ..Entry::or(None, Form::Significant, &none()) };
-        let best = match curve.best() {
-            Some((point, value)) => [Entry::or(Some(value), Form::Significant, ""), mean(point), depth(point)],
-            None => [missing(), Entry::dash(&none()), Entry::dash(&none())],
-        };
-        let knee = match curve.knee() {
-            Knee::At(point) => {
-                let sure = if curve.knee_is_sure() { "" } else { "?" };
-                let place = Entry { text: sure.to_owned(), ..depth(point) };
-                [place, mean(point), latency_entry(group, point)]
-            }
-            Knee::NotReached(point) => {
-                let why = format!("none: still rising at depth {}", point.at);
-                [Entry::text(&why), Entry::dash(&why), Entry::dash(&why)]
-            }
-            Knee::Unknown => [missing(), Entry::dash(&none()), Entry::dash(&none())],
-        };
-        let unit = rate_words(&group.metric);
-        let label = Entry::text(format!("{}, {unit}", group.label));
-        let name = Entry::system(&curve.system, curve.index);
-        [label, name]
-            .into_iter()
-            .chain(best)
-            .chain(knee)
-            .chain([unit, &latency_words(group)].map(Entry::text))
-            .collect()
-    };
-    let row = &row;
     let best = ["highest run", "mean there", "depth"].map(|head| Column::new(head, "").under("best"));
     let knee = ["depth", "mean there", "latency there"].map(|head| Column::new(head, "").under("knee"));
     let words = ["group", "system"].map(Column::words);
@@ -206,60 +200,110 @@ fn hidden(set: &ComparisonSet) -> Table {
             .chain(knee)
             .chain(["unit", "latency"].map(|one| Column::words(one).hidden()))
             .collect(),
-        rows: set.disk.iter().flat_map(|group| group.curves.iter().map(move |curve| row(group, curve))).collect(),
+        rows: set
+            .disk
+            .iter()
+            .flat_map(|group| group.curves.iter().map(move |curve| hidden_row(group, curve)))
+            .collect(),
         notes: vec![format!(
             "Latency there: the mean of the runs' 99th percentiles, or where no percentile is known their mean latency, of \
              imported results by Little's law (threads · depth / rate). ± half the interval of the mean{}; none of a single \
              run. ?: the means are not known well enough to tell where the knee is.",
             of_one_look(&set.rules)
         )],
-        look: Look::GroupedPage,
+        placement: TablePlacement::GroupedPage,
         ..Table::default()
     }
 }
 
-/// Beside a curve on a terminal.
+fn hidden_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
+    let best = match curve.best() {
+        Some((point, value)) => [Entry::or(Some(value), Form::Significant, ""), mean(point), depth(point)],
+        None => [missing(curve), Entry::dash(&why_none(curve)), Entry::dash(&why_none(curve))],
+    };
+    let knee = match curve.knee() {
+        Knee::At(point) => {
+            let sure = if curve.knee_is_sure() { "" } else { "?" };
+            let place = Entry { text: sure.to_owned(), ..depth(point) };
+            [place, mean(point), latency_entry(group, point)]
+        }
+        Knee::NotReached(point) => {
+            let why = format!("none: still rising at depth {}", point.at);
+            [Entry::text(&why), Entry::dash(&why), Entry::dash(&why)]
+        }
+        Knee::Unknown => [missing(curve), Entry::dash(&why_none(curve)), Entry::dash(&why_none(curve))],
+    };
+    let unit = rate_words(&group.metric);
+    let label = Entry::text(format!("{}, {unit}", group.label));
+    let name = Entry::system(&curve.system, curve.index);
+    [label, name].into_iter().chain(best).chain(knee).chain([unit, &latency_words(group)].map(Entry::text)).collect()
+}
+
+fn missing(curve: &SystemCurve) -> Entry {
+    Entry { text: why_none(curve), ..Entry::or(None, Form::Significant, &why_none(curve)) }
+}
+
+fn why_none(curve: &SystemCurve) -> String {
+    match curve.gap() {
+        Some(point) => format!("no figure at depth {}", point.at),
+        None => "fewer than two depths have a figure".to_owned(),
+    }
+}
+
+fn depth(point: &CurvePoint) -> Entry {
+    Entry::or(Some(point.at as f64), Form::Whole, "")
+}
+
+/// The table next to a curve on a terminal.
 const LONGEST_NAME: usize = 20;
 
 /// What a curve is on a terminal.
 fn depths(group: &CurveGroup) -> Table {
-    let cells = |curve: &SystemCurve, at: i64| {
-        let Some(point) = curve.at(at) else {
-            return [Entry::or(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
-        };
-        let is_knee = matches!(curve.knee(), Knee::At(knee) if knee.at == at);
-        let knee = if curve.knee_is_sure() { "knee" } else { "knee?" };
-        let is_best = curve.best().is_some_and(|(best, _)| best.at == at);
-        let said = [(is_knee, knee), (is_best, "best"), (point.void.is_some(), "!")];
-        let said: Vec<&str> = said.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-        let latency = latency(group, point).1;
-        let latency = latency.trim_end_matches(latency_of(group).1).trim_end();
-        [Entry { text: String::new(), ..mean(point) }, Entry::text(latency), Entry::text(said.join(", "))]
-    };
-    let columns = |curve: &SystemCurve| {
-        let (_, latency) = latency_of(group);
-        let said = Column::words("").headed("");
-        let name = clipped(&curve.system, LONGEST_NAME);
-        [Column::new("mean", group.metric.unit.as_str()), Column::new(latency, ""), said].map(|one| one.under(&name))
-    };
-    let row = |at: &i64| {
-        let depth = Entry::or(Some(*at as f64), Form::Fixed(0), "");
-        std::iter::once(depth).chain(group.curves.iter().flat_map(|curve| cells(curve, *at))).collect()
-    };
     let depth = Column { align: Align::Right, ..Column::words("depth") };
     Table {
         family: DISK,
         title: format!("{}, {}", group.label, rate_words(&group.metric)),
-        columns: std::iter::once(depth).chain(group.curves.iter().flat_map(columns)).collect(),
-        rows: group.places().iter().map(row).collect(),
-        notes: said(group),
-        look: Look::Terminal,
+        columns: std::iter::once(depth)
+            .chain(group.curves.iter().flat_map(|curve| {
+                let (_, latency) = latency_of(group);
+                let said = Column::words("").headed("");
+                let name = clipped(&curve.system, LONGEST_NAME);
+                [Column::new("mean", group.metric.unit.as_str()), Column::new(latency, ""), said]
+                    .map(|one| one.under(&name))
+            }))
+            .collect(),
+        rows: group
+            .places()
+            .iter()
+            .map(|at| {
+                let depth = Entry::or(Some(*at as f64), Form::Fixed(0), "");
+                std::iter::once(depth)
+                    .chain(group.curves.iter().flat_map(|curve| depth_cells(group, curve, *at)))
+                    .collect()
+            })
+            .collect(),
+        notes: curve_notes(group),
+        placement: TablePlacement::Terminal,
         ..Table::default()
     }
 }
 
+fn depth_cells(group: &CurveGroup, curve: &SystemCurve, at: i64) -> [Entry; 3] {
+    let Some(point) = curve.at(at) else {
+        return [Entry::or(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
+    };
+    let is_knee = matches!(curve.knee(), Knee::At(knee) if knee.at == at);
+    let knee = if curve.knee_is_sure() { "knee" } else { "knee?" };
+    let is_best = curve.best().is_some_and(|(best, _)| best.at == at);
+    let said = [(is_knee, knee), (is_best, "best"), (point.void.is_some(), "!")];
+    let said: Vec<&str> = said.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    let latency = latency(group, point).1;
+    let latency = latency.trim_end_matches(latency_of(group).1).trim_end();
+    [Entry { text: String::new(), ..mean(point) }, Entry::text(latency), Entry::text(said.join(", "))]
+}
+
 /// Curves without a knee, and void points.
-fn said(group: &CurveGroup) -> Vec<String> {
+fn curve_notes(group: &CurveGroup) -> Vec<String> {
     let mut said = Vec::new();
     let rising = group.curves.iter().filter_map(|curve| match curve.knee() {
         // Every curve without a gap has the group's depths.
@@ -292,7 +336,7 @@ pub fn clients(set: &ComparisonSet) -> Vec<View> {
     }
     let charts = set.clients.iter().enumerate().flat_map(|(number, group)| {
         let title = format!("{}: throughput by clients", group.label);
-        [curve(group, (TRANSACTIONS, title, format!("clients-{number}"))), client_bars(group, number)]
+        [curve(group, TRANSACTIONS, title, format!("clients-{number}")), client_bars(group, number)]
     });
     charts.chain([View::Table(peaks(set))]).collect()
 }
@@ -302,18 +346,6 @@ fn has_interval(curve: &SystemCurve, place: i64) -> bool {
 }
 
 fn client_bars(group: &CurveGroup, number: usize) -> View {
-    let bar = |curve: &SystemCurve, clients: i64| {
-        let point = curve.at(clients)?;
-        let entry = mean(point);
-        // What is not drawn is not printed behind the bar either.
-        let half_width = entry.half_width.filter(|_| point.interval().is_some());
-        let entry = Entry { half_width, ..entry };
-        Some(Bar { index: curve.index, name: curve.system.clone(), entry, mean: None })
-    };
-    let of = |clients: &i64| BarGroup {
-        name: if *clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
-        bars: group.curves.iter().filter_map(|curve| bar(curve, *clients)).collect(),
-    };
     let at = group.bars_at();
     let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| has_interval(curve, *place)));
     let interval = if has_intervals { ", and its interval" } else { "" };
@@ -322,37 +354,29 @@ fn client_bars(group: &CurveGroup, number: usize) -> View {
         family: TRANSACTIONS,
         title: format!("{}: throughput at {} clients", group.label, listed.join(", ")),
         unit: format!("{}: mean of the runs{interval}", group.metric.unit),
-        groups: at.iter().map(of).collect(),
+        groups: at.iter().map(|one| client_group(group, *one)).collect(),
         id: format!("clients-bars-{number}"),
     })
 }
 
+fn client_group(group: &CurveGroup, clients: i64) -> BarGroup {
+    BarGroup {
+        name: if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
+        bars: group.curves.iter().filter_map(|curve| client_bar(curve, clients)).collect(),
+    }
+}
+
+fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
+    let point = curve.at(clients)?;
+    let entry = mean(point);
+    // What is not drawn is not printed behind the bar either.
+    let half_width = if point.interval().is_some() { entry.half_width } else { None };
+    let entry = Entry { half_width, ..entry };
+    Some(Bar { index: curve.index, name: curve.system.clone(), entry, mean: None })
+}
+
 /// Peak and value at most clients, as sentences of the published test.
 fn peaks(set: &ComparisonSet) -> Table {
-    let row = |group: &CurveGroup, curve: &SystemCurve| {
-        let dash = || Entry::of(Err(curve.missing()), Form::Dash);
-        let plain = |point: &CurvePoint| Entry { half_width: None, interval: None, ..mean(point) };
-        let peak = curve.peak();
-        let (value, at) = match peak {
-            Some((point, _)) => (plain(point), Entry::or(Some(point.at as f64), Form::Whole, "")),
-            None => (Entry::of(Err(curve.missing()), Form::Significant), dash()),
-        };
-        let last = curve.points.last();
-        let at_last = last.map_or_else(Entry::default, |last| {
-            let entry = plain(last);
-            if entry.missing.is_some() {
-                entry
-            } else {
-                Entry { text: format!("at {} {}", last.at, entry.text).trim_end().to_owned(), ..entry }
-            }
-        });
-        let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
-        let share = share.map_or_else(dash, |share| Entry::or(Some(share), Form::Percent, ""));
-        let name = Entry::text(format!("{}, {}", group.label, group.metric.unit));
-        let unit = Entry::text(&group.metric.unit);
-        vec![name, Entry::system(&curve.system, curve.index), value, at, at_last, share, unit]
-    };
-    let row = &row;
     let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
     Table {
         family: TRANSACTIONS,
@@ -363,8 +387,42 @@ fn peaks(set: &ComparisonSet) -> Table {
             .chain(heads)
             .chain([Column::words("unit").hidden()])
             .collect(),
-        rows: set.clients.iter().flat_map(|group| group.curves.iter().map(move |curve| row(group, curve))).collect(),
-        look: Look::GroupedPage,
+        rows: set
+            .clients
+            .iter()
+            .flat_map(|group| group.curves.iter().map(move |curve| peak_row(group, curve)))
+            .collect(),
+        placement: TablePlacement::GroupedPage,
         ..Table::default()
     }
+}
+
+fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
+    let peak = curve.peak();
+    let (value, at) = match peak {
+        Some((point, _)) => (plain(point), Entry::or(Some(point.at as f64), Form::Whole, "")),
+        None => (Entry::from_reading(Err(curve.missing()), Form::Significant), dash(curve)),
+    };
+    let last = curve.points.last();
+    let at_last = last.map_or_else(Entry::default, |last| {
+        let entry = plain(last);
+        if entry.missing.is_some() {
+            entry
+        } else {
+            Entry { text: format!("at {} {}", last.at, entry.text).trim_end().to_owned(), ..entry }
+        }
+    });
+    let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
+    let share = share.map_or_else(|| dash(curve), |share| Entry::or(Some(share), Form::Percent, ""));
+    let name = Entry::text(format!("{}, {}", group.label, group.metric.unit));
+    let unit = Entry::text(&group.metric.unit);
+    vec![name, Entry::system(&curve.system, curve.index), value, at, at_last, share, unit]
+}
+
+fn plain(point: &CurvePoint) -> Entry {
+    Entry { half_width: None, interval: None, ..mean(point) }
+}
+
+fn dash(curve: &SystemCurve) -> Entry {
+    Entry::from_reading(Err(curve.missing()), Form::Dash)
 }

@@ -1,6 +1,6 @@
 //! The client hosts of a load that several made.
 
-use super::{Column, Entry, Form, Look, Table, View};
+use super::{Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, HostRow, HostsGroup};
 use crate::number::RowUnit;
 use crate::text::clipped;
@@ -15,37 +15,40 @@ pub fn tables(set: &ComparisonSet) -> Vec<View> {
 
 fn table(group: &HostsGroup) -> Table {
     // Common to all hosts.
-    let unit = |column: usize| {
-        let figures = || group.rows.iter().filter_map(move |row| row.figures.get(column));
-        let stored = figures().next().map_or("", |(metric, _)| &metric.unit);
-        RowUnit::new(stored, figures().filter_map(|(_, side)| side.estimate))
-    };
-    let column = |(at, name): (usize, &'static str)| {
-        let unit = unit(at).name();
+    let columns = HostsGroup::columns().enumerate().map(|(at, name)| {
+        let unit = unit_of(group, at).name();
         Column::new(name, unit).headed(format!("{name}\n{unit}").trim_end())
-    };
-    let entry = |row: &HostRow, at: usize| {
-        let (metric, side) = row.figures.get(at)?;
-        // Of the client's cores.
-        let form = if metric.id.starts_with("client_busy_share") { Form::Percent } else { Form::Significant };
-        Some(Entry::or(side.estimate.map(|value| unit(at).of(value)), form, "no run has it"))
-    };
-    let row = |row: &HostRow| {
-        let slow = if row.is_slow() { "slow" } else { "" };
-        let of_middle = match row.of_middle {
-            Some(ratio) => Entry { text: slow.to_owned(), ..Entry::or(Some(ratio), Form::Factor, "") },
-            None => Entry::dash("there is no middle host"),
-        };
-        let figures = (0..HostsGroup::columns().count()).map(|at| entry(row, at).unwrap_or_default());
-        let host = Entry::text(clipped(&row.host, LONGEST_NAME));
-        [host].into_iter().chain(figures).chain([of_middle]).collect()
-    };
-    let columns = HostsGroup::columns().enumerate().map(column);
+    });
     Table {
         title: format!("{} @ {}", group.label, group.system),
         columns: [Column::words("host")].into_iter().chain(columns).chain([Column::new("of middle", "")]).collect(),
-        rows: group.rows.iter().map(row).collect(),
-        look: Look::Close,
+        rows: group.rows.iter().map(|one| host_row(group, one)).collect(),
+        placement: TablePlacement::Close,
         ..Table::default()
     }
+}
+
+fn host_row(group: &HostsGroup, row: &HostRow) -> Vec<Entry> {
+    let slow = if row.is_slow() { "slow" } else { "" };
+    let of_middle = match row.of_middle {
+        Some(ratio) => Entry { text: slow.to_owned(), ..Entry::or(Some(ratio), Form::Factor, "") },
+        None => Entry::dash("there is no middle host"),
+    };
+    let figures = (0..HostsGroup::columns().count()).map(|at| entry(group, row, at).unwrap_or_default());
+    let host = Entry::text(clipped(&row.host, LONGEST_NAME));
+    [host].into_iter().chain(figures).chain([of_middle]).collect()
+}
+
+fn entry(group: &HostsGroup, row: &HostRow, at: usize) -> Option<Entry> {
+    let (metric, side) = row.figures.get(at)?;
+    // Of the client's cores.
+    let form = if metric.id.starts_with("client_busy_share") { Form::Percent } else { Form::Significant };
+    Some(Entry::or(side.estimate.map(|value| unit_of(group, at).convert(value)), form, "no run has it"))
+}
+
+fn unit_of(group: &HostsGroup, column: usize) -> RowUnit<'_> {
+    let figures: Vec<&(model::Metric, crate::comparison::Side)> =
+        group.rows.iter().filter_map(|row| row.figures.get(column)).collect();
+    let stored = figures.first().map_or("", |(metric, _)| &metric.unit);
+    RowUnit::new(stored, figures.iter().copied().filter_map(|(_, side)| side.estimate))
 }

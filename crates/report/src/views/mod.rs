@@ -1,4 +1,4 @@
-//! What a family tells, before anybody lays it out: tables, curves, bars and series of numbers with their units. Text,
+//! What a family shows, before it is laid out: tables, curves, bars and series of numbers with their units. Text,
 //! Markdown, HTML and JSON render each kind once.
 
 pub mod curves;
@@ -20,17 +20,17 @@ use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, 
 use crate::text::{Align, wrapped};
 use crate::{backup, barrel, order_entry, pages, spatial};
 
-/// A workload whose cases have views beside the comparison.
+/// A workload whose cases have views next to the comparison.
 pub struct Family {
     /// The workload.
     pub name: &'static str,
     /// The metrics that its verdicts are given on.
     pub judged: &'static [&'static str],
-    /// Of its part of a page: what stands in the navigation, above the part, and below that.
+    /// Texts of its part of a page: the name in the navigation, the text above the part, and the text below that.
     pub part: [&'static str; 3],
     /// What its tables on a terminal end with.
     pub footnote: &'static str,
-    /// Of a comparison of what is judged; empty without cases of the workload.
+    /// Makes the views from a comparison of what is judged; empty without cases of the workload.
     pub views: fn(&Evidence, Option<&ComparisonSet>) -> Vec<View>,
     /// Further comparisons of its part of a page, with their titles.
     pub compared: fn(&Evidence) -> Vec<(&'static str, Options)>,
@@ -39,23 +39,25 @@ pub struct Family {
 /// Every workload that has views.
 pub const FAMILIES: [&Family; 4] = [&order_entry::FAMILY, &pages::FAMILY, &spatial::FAMILY, &backup::FAMILY];
 
-/// Of every workload, each with verdicts on what it judges, by the rules of `set`.
+/// The views of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
-    let judged = |family: &Family| {
-        let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
-        compare(evidence, &set.rules.applied(Options { metrics, ..Options::default() })).ok()
-    };
-    let is_asked = |family: &&Family| evidence.cases.iter().any(|case| case.workload == family.name);
-    let of_families = FAMILIES.into_iter().filter(is_asked);
-    let of_families = of_families.flat_map(|family| (family.views)(evidence, judged(family).as_ref()));
+    let of_families =
+        FAMILIES.into_iter().filter(|family| evidence.cases.iter().any(|case| case.workload == family.name));
+    let of_families = of_families.flat_map(|family| (family.views)(evidence, judged(evidence, set, family).as_ref()));
     // A curve has all of its table for a terminal.
-    let of_disk =
-        curves::disk(set).into_iter().filter(|view| view.table().is_none_or(|table| table.look != Look::Terminal));
+    let of_disk = curves::disk(set)
+        .into_iter()
+        .filter(|view| view.table().is_none_or(|table| table.placement != TablePlacement::Terminal));
     of_disk.chain(curves::clients(set)).chain(barrel::tables(evidence)).chain(of_families).collect()
 }
 
+fn judged(evidence: &Evidence, set: &ComparisonSet, family: &Family) -> Option<ComparisonSet> {
+    let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
+    compare(evidence, &set.rules.applied(Options { metrics, ..Options::default() })).ok()
+}
+
 impl Family {
-    /// For a terminal, at most so wide where that can be; `None` without cases of the workload.
+    /// Renders the views for a terminal of this width, where that can be; `None` without cases of the workload.
     pub fn render(&self, evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
         let views = (self.views)(evidence, set);
         let text = unfinished_above(evidence, width) + &text::render(&views, width) + "\n";
@@ -97,30 +99,30 @@ pub struct Table {
     pub conclusions: Vec<String>,
     /// What is to be known of it.
     pub notes: Vec<String>,
-    /// Where and how it is printed.
+    /// Where and how the table is printed.
     #[serde(skip)]
-    pub look: Look,
+    pub placement: TablePlacement,
 }
 
 impl Table {
-    /// And in Markdown.
+    /// Whether a terminal, and Markdown, have the table.
     fn is_on_terminal(&self) -> bool {
-        !matches!(self.look, Look::Page | Look::GroupedPage)
+        !matches!(self.placement, TablePlacement::Page | TablePlacement::GroupedPage)
     }
 }
 
 /// Where and how a table is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Look {
+pub enum TablePlacement {
     #[default]
     Everywhere,
-    /// On a page below its summary.
+    /// Folded on a page, below its summary.
     Folded,
-    /// On a page alone, with equal first entries as one.
+    /// Only on a page, with equal first entries as one.
     GroupedPage,
     /// Indented on a terminal, under what it belongs to.
     Under,
-    /// Without a line before it on a terminal.
+    /// No line before it on a terminal.
     Close,
     Terminal,
     Page,
@@ -135,18 +137,18 @@ pub struct Column {
     pub name: String,
     /// The unit of its numbers; empty for plain numbers and for words.
     pub unit: String,
-    /// As it is printed above a narrow column.
+    /// The name as it is printed above a narrow column.
     #[serde(skip)]
     pub head: String,
     #[serde(skip)]
     pub align: Align,
-    /// For programs only: on a terminal and a page the heading has it.
+    /// The column is for programs only: on a terminal and a page the heading has its value.
     #[serde(skip)]
     pub is_hidden: bool,
 }
 
 impl Column {
-    /// Of numbers.
+    /// A column of numbers.
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Column {
         let name = name.into();
         Column { head: name.clone(), name, unit: unit.into(), ..Column::default() }
@@ -156,7 +158,7 @@ impl Column {
         Column { align: Align::Left, ..Column::new(name, "") }
     }
 
-    /// As `head` above it.
+    /// The column with `head` printed above it.
     pub fn headed(self, head: impl Into<String>) -> Column {
         Column { head: head.into(), ..self }
     }
@@ -190,14 +192,14 @@ pub struct Entry {
     /// The interval, in the unit of the column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// Of a gain: who has the better number, by that factor.
+    /// The winner of a gain: who has the better number, by that factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub winner: Option<String>,
     /// Why there is no number.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
     #[schemars(with = "Option<String>")]
     pub missing: Option<NoValue>,
-    /// Of a system's name: its colour and shape.
+    /// The index of a system, if the entry is its name: colour and shape.
     #[serde(skip)]
     pub index: Option<usize>,
     #[serde(skip)]
@@ -215,11 +217,11 @@ pub enum Form {
     Whole,
     /// Two decimals, four below a tenth.
     Mean,
-    /// In the unit of its size: of `bytes` or `us`.
+    /// A size in its own unit: of `bytes` or `us`.
     Scaled(&'static str),
     /// A share, in percent.
     Percent,
-    /// Of a hundred: `99.98 %`.
+    /// Hundredths: `99.98 %`.
     Hundredths,
     /// The text has it, in the unit of its size.
     Latency,
@@ -229,7 +231,7 @@ pub enum Form {
     Times,
     /// `×0.66`
     Factor,
-    /// Of what does not apply: a dash.
+    /// A dash, for what does not apply.
     Dash,
     /// `2.8x (linux)`.
     Gain,
@@ -252,7 +254,7 @@ impl Entry {
     }
 
     /// The number, or why there is none.
-    pub fn of(reading: Result<f64, NoValue>, form: Form) -> Entry {
+    pub fn from_reading(reading: Result<f64, NoValue>, form: Form) -> Entry {
         match reading {
             Ok(value) => Entry { value: Some(value), form, ..Entry::default() },
             Err(missing) => Entry { missing: Some(missing), form, ..Entry::default() },
@@ -261,7 +263,7 @@ impl Entry {
 
     /// The number, or the same reason for all that lack it.
     pub fn or(value: Option<f64>, form: Form, missing: &str) -> Entry {
-        Entry::of(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
+        Entry::from_reading(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
     }
 
     pub fn with_half(self, half_width: Option<f64>) -> Entry {
@@ -291,17 +293,16 @@ impl Entry {
         [point, Entry { interval, form: Form::Interval(change), ..Entry::default() }]
     }
 
-    /// Without the half width and what is said of the number.
+    /// The number without the half width and without a remark.
     pub fn number(&self, script: Script) -> String {
-        let dash = || if script == Script::Plain { "-" } else { "–" }.to_owned();
         if let Form::Interval(change) = self.form {
             return change.interval(script);
         }
         let Some(value) = self.value else {
             return match (&self.missing, self.form) {
                 (None, _) => String::new(),
-                (Some(_), Form::Dash) => dash(),
-                (Some(_), Form::GainOf(_)) if script == Script::Plain => dash(),
+                (Some(_), Form::Dash) => dash(script),
+                (Some(_), Form::GainOf(_)) if script == Script::Plain => dash(script),
                 (Some(missing), _) => absent(missing.kind).to_owned(),
             };
         };
@@ -334,7 +335,7 @@ impl Entry {
         }
     }
 
-    /// In one line.
+    /// The entry in one line.
     pub fn print(&self, script: Script) -> String {
         let half = self.half_width.map(|share| half(share, script)).unwrap_or_default();
         let winner = match (&self.winner, self.form) {
@@ -349,6 +350,10 @@ impl Entry {
             .collect::<Vec<_>>()
             .join(" ")
     }
+}
+
+fn dash(script: Script) -> String {
+    if script == Script::Plain { "-" } else { "–" }.to_owned()
 }
 
 /// Bars with their numbers.
@@ -413,7 +418,7 @@ pub struct Series {
 pub struct SeriesLine {
     /// The system, or the codec.
     pub name: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<(f64, f64)>,
     #[serde(skip)]
     pub index: usize,

@@ -1,10 +1,10 @@
-//! Three systems and more: a column each, beside the pairs that are judged.
+//! Three systems and more: a column each, next to the pairs that are judged.
 
 use std::collections::BTreeSet;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Column, Entry, Form, Look, Table, View};
+use super::{Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{Comparison, ComparisonSet, Side, Table as Pair};
 use crate::labels::{arrow, metric_name, table_title};
 use crate::number::RowUnit;
@@ -45,12 +45,11 @@ pub fn tables_of(pairs: &[Pair]) -> Vec<View> {
 }
 
 fn table(pairs: &[&Pair]) -> Table {
-    let name = |name: &str| Column::new(name, "").headed(clipped(name, LONGEST_NAME));
     // What all rows share stands above them.
     let first = &pairs[0].rows[0];
     let is_one_metric = !first.label.is_empty() && pairs[0].rows.iter().all(|row| row.metric.id == first.metric.id);
     let of_metric = if is_one_metric { format!(", {}", metric_name(&first.metric.id)) } else { String::new() };
-    // A pair lacks a row that only its systems have nothing of.
+    // A pair has no row that only its systems have nothing of.
     let mut rows: Vec<&Comparison> = Vec::new();
     let mut known = BTreeSet::new();
     for row in pairs.iter().flat_map(|pair| &pair.rows) {
@@ -61,17 +60,24 @@ fn table(pairs: &[&Pair]) -> Table {
     let sides = std::iter::once(pairs[0].a.as_str()).chain(pairs.iter().map(|pair| pair.b.as_str()));
     Table {
         title: format!("{}{of_metric}: all side by side", table_title(pairs[0])),
-        columns: std::iter::once(Column::words("")).chain(sides.map(name)).collect(),
+        columns: std::iter::once(Column::words(""))
+            .chain(sides.map(|name| Column::new(name, "").headed(clipped(name, LONGEST_NAME))))
+            .collect(),
         rows: rows.into_iter().map(|row| line(row, pairs, is_one_metric)).collect(),
-        look: Look::Close,
+        placement: TablePlacement::Close,
         ..Table::default()
     }
 }
 
 fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
-    let is_same = |other: &&Comparison| other.label == row.label && other.metric.id == row.metric.id;
-    let of_b = |pair: &&Pair| pair.rows.iter().find(is_same).map(|found| found.b.clone());
-    let sides: Vec<Option<Side>> = std::iter::once(Some(row.a.clone())).chain(pairs.iter().map(of_b)).collect();
+    let sides: Vec<Option<Side>> = std::iter::once(Some(row.a.clone()))
+        .chain(pairs.iter().map(|pair| {
+            pair.rows
+                .iter()
+                .find(|other| other.label == row.label && other.metric.id == row.metric.id)
+                .map(|found| found.b.clone())
+        }))
+        .collect();
     let values: Vec<f64> = sides.iter().flatten().filter_map(|side| side.estimate).collect();
     let unit = RowUnit::new(&row.metric.unit, values.iter().copied());
     let best = match row.metric.direction {
@@ -80,30 +86,29 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
         Direction::Lower => values.iter().copied().reduce(f64::min),
         Direction::Neither => None,
     };
-    let entry = |side: &Option<Side>| {
-        let value = side.as_ref().and_then(|side| side.estimate);
-        let said = if value.is_some() && value == best { STAR } else { "" };
-        Entry {
-            text: said.to_owned(),
-            ..Entry::or(value.map(|value| unit.of(value)), Form::Significant, "no run has it")
-        }
-    };
     let of_unit = format!("{} {}", unit.name(), arrow(row.metric.direction));
     let metric = if is_one_metric { String::new() } else { metric_name(&row.metric.id) };
-    let is_known = |(_, value): &&(String, String)| value != model::UNKNOWN;
-    let keys = row.label.iter().filter(is_known).map(|(key, value)| format!("{key}={value}"));
+    let keys =
+        row.label.iter().filter(|(_, value)| value != model::UNKNOWN).map(|(key, value)| format!("{key}={value}"));
     let parts = keys.chain([metric, of_unit.trim().to_owned()]).filter(|part| !part.is_empty()).collect();
-    std::iter::once(Entry::text(fit_parts(parts, LONGEST_ROW))).chain(sides.iter().map(entry)).collect()
+    std::iter::once(Entry::text(fit_parts(parts, LONGEST_ROW)))
+        .chain(sides.iter().map(|side| {
+            let value = side.as_ref().and_then(|side| side.estimate);
+            let said = if value.is_some() && value == best { STAR } else { "" };
+            Entry {
+                text: said.to_owned(),
+                ..Entry::or(value.map(|value| unit.convert(value)), Form::Significant, "no run has it")
+            }
+        }))
+        .collect()
 }
 
 /// Letters that a part keeps.
 const SHORTEST_PART: usize = 12;
 
 /// Joins parts of a name, of which the last two are the metric and its unit. Until it fits, the longest one loses the name of its
-/// key, then letters; then all lose the names of their keys, and the first ones go: the metric tells the rows of a case apart.
+/// key, then letters; then all lose the names of their keys, and the first ones go: the metric distinguishes the rows of a case.
 fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
-    let value_of =
-        |part: &str| part.split_once('=').map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty());
     loop {
         let whole = parts.join(", ");
         if whole.width() <= width {
@@ -126,13 +131,16 @@ fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
     }
 }
 
+fn value_of(part: &str) -> Option<String> {
+    part.split_once('=').map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_long_name_keeps_a_piece_of_each_of_its_parts() {
-        let fitted = |texts: &[&str], width| fit_parts(texts.iter().map(|text| (*text).to_owned()).collect(), width);
         let long = ["statements=14 read, 4 write, 2 other", "threads=128", "response p95", "ms ↓"];
         assert_eq!(fitted(&long, 52), "14 read, 4 write, …, threads=128, response p95, ms ↓");
         assert_eq!(fitted(&long, 40), "14 read, 4 …, 128, response p95, ms ↓");
@@ -140,5 +148,9 @@ mod tests {
         assert_eq!(fitted(&many, 42), "1m, 32, write-1m, read, response p99, us ↓");
         assert_eq!(fitted(&many, 40), "…, write-1m, read, response p99, us ↓");
         assert_eq!(fitted(&["threads=4", "ms ↓"], 40), "threads=4, ms ↓");
+    }
+
+    fn fitted(texts: &[&str], width: usize) -> String {
+        fit_parts(texts.iter().map(|text| (*text).to_owned()).collect(), width)
     }
 }

@@ -4,7 +4,7 @@
 //! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
 use model::{Direction, Measurement, NoValue, PlannedRun, Reading, Role, RunState};
-use report::comparison::{ApartFinding, NoVerdict, Warning};
+use report::comparison::{CrossFinding, NoVerdict, Warning};
 use report::cross_experiment::{Source, join};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
@@ -84,8 +84,8 @@ fn is_alarm(verdict: Option<Verdict>) -> bool {
     matches!(verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
-fn is_finding(found: Option<ApartFinding>) -> bool {
-    matches!(found, Some(ApartFinding::Higher | ApartFinding::Lower))
+fn is_finding(found: Option<CrossFinding>) -> bool {
+    matches!(found, Some(CrossFinding::Higher | CrossFinding::Lower))
 }
 
 fn unsteady(set: &ComparisonSet) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::TEXTS;
 use model::{Facts, Measurement, Role, RunState, Stop, UntilSure, Value};
-use report::comparison::{ApartFinding, NoteKind, TimeOrder};
+use report::comparison::{CrossFinding, NoteKind, TimeOrder};
 use report::cross_experiment::{JoinError, JoinedSeries, Source, join};
 use report::gate::{GateRules, GateStatus, RowStatus, gate};
 use report::text::{TextOptions, render};
@@ -63,7 +63,7 @@ fn every_number_stays_unique_and_no_pair_is_left() {
     assert_eq!(sides, [("pg (day1)", "pg (day8)"), ("maria (day1)", "maria (day8)")]);
     assert!(set.rows().all(|row| row.verdict().is_none()));
     let throughput: Vec<_> = set.rows().filter(|row| row.metric.id == "throughput").map(|row| row.apart()).collect();
-    assert_eq!(throughput[..2], [Some(ApartFinding::Higher); 2], "pg was faster that day");
+    assert_eq!(throughput[..2], [Some(CrossFinding::Higher); 2], "pg was faster that day");
 }
 
 /// No output gives what was measured apart the words of a verdict, and each says first what differs.

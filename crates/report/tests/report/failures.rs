@@ -132,7 +132,7 @@ fn runs_that_failed_are_not_left_out_of_a_verdict() {
     assert!(failing(0, 0).rows().all(|row| row.verdict().is_some()));
     for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 12, SideLetter::B, 12), (3, 2, SideLetter::A, 3)] {
         for row in failing(of_a, of_b).rows() {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::Lacking { side, runs, of: 20 }), "{}", row.metric.id);
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }), "{}", row.metric.id);
         }
     }
 }
@@ -152,7 +152,7 @@ fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
         ..failed
     });
     made.evidence.runs.sort_by_key(|run| (run.planned.position, run.attempt));
-    let lacking = NoVerdict::Lacking { side: SideLetter::B, runs: 1, of: 12 };
+    let lacking = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 1, of: 12 };
     assert!(set(&made).rows().all(|row| row.no_verdict() == Some(&lacking)));
 }
 
@@ -225,7 +225,7 @@ fn what_was_aborted_for_good_is_lacking_in_an_import() {
     let of_wal: Vec<u32> =
         made.evidence.runs.iter().filter(|r| r.planned.case == 1).map(|r| r.planned.position).collect();
     of_wal[..4].iter().for_each(|position| made.end(*position, model::RunState::Aborted));
-    let why = NoVerdict::Lacking { side: SideLetter::B, runs: 4, of: 10 };
+    let why = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 4, of: 10 };
     assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&why));
 }
 
@@ -271,7 +271,7 @@ fn runs_without_a_row_lack_it() {
             .measurements
             .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.round % 2 == 0);
         let set = set(&made);
-        let lacking = NoVerdict::Lacking { side: SideLetter::B, runs: 6, of: 12 };
+        let lacking = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 6, of: 12 };
         assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));
         assert!(row(&set, "response_p50").verdict().is_some(), "it is in all runs");
     }
@@ -309,7 +309,7 @@ fn a_latency_that_some_runs_lack_has_no_verdict() {
     for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 18, SideLetter::B, 18), (3, 2, SideLetter::A, 3)] {
         let set = lacking(of_a, of_b);
         let p99 = row(&set, "response_p99");
-        assert_eq!(p99.no_verdict(), Some(&NoVerdict::Lacking { side, runs, of: 20 }));
+        assert_eq!(p99.no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }));
         assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all runs");
         let text = render(&set, &TextOptions { width: 80, ..TextOptions::default() });
         let said = format!("{} lacks {runs} of 20", side.as_str());
@@ -344,7 +344,7 @@ fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
     assert_eq!((*side, *share), (SideLetter::B, 0.2));
     let some = made(0.9);
     let share = row(&some, "failed_share_reads");
-    assert_eq!(share.no_verdict(), Some(&NoVerdict::Lacking { side: SideLetter::B, runs: 1, of: 10 }));
+    assert_eq!(share.no_verdict(), Some(&NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 1, of: 10 }));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn evidence(grows: Grows, size: usize) -> Evidence {
             runs.push((PlannedRun { position, round, case }, record(position, of_case, of(Grows::Metrics))));
         }
     }
-    Evidence::of(header, runs, BTreeMap::<String, Facts>::new())
+    Evidence::from_runs(header, runs, BTreeMap::<String, Facts>::new())
 }
 
 fn record(position: u32, case: &Case, metrics: usize) -> RunRecord {

@@ -2,7 +2,7 @@
 
 use model::DurabilityTier;
 use report::comparison::Family;
-use report::pilot::{Rounds, foretell};
+use report::pilot::{Rounds, forecast_rounds};
 use report::{Options, compare};
 
 use crate::evidence::{Builder, Made};
@@ -17,7 +17,7 @@ fn without_p99(mut made: Made) -> Made {
 }
 
 fn told(made: &Made) -> Vec<Result<Rounds, String>> {
-    let foretold = foretell(&made.evidence, &made.evidence.header.plan, 0.05).unwrap();
+    let foretold = forecast_rounds(&made.evidence, &made.evidence.header.plan, 0.05).unwrap();
     foretold.rows.into_iter().map(|row| row.rounds).collect()
 }
 
@@ -46,7 +46,7 @@ fn a_pilot_without_the_promise_tells_nothing_of_a_plan_with_it() {
     let mut plan = made.evidence.header.plan.clone();
     let promise = model::Value::Text("20ms".to_owned());
     plan.benchmarks[0].points[0].insert(model::Promise::RESPONSE_P99.to_owned(), promise);
-    let foretold = foretell(&made.evidence, &plan, 0.05).unwrap();
+    let foretold = forecast_rounds(&made.evidence, &plan, 0.05).unwrap();
     assert_eq!((foretold.rows.len(), foretold.missing.len()), (3, 2), "{foretold:?}");
 }
 
@@ -57,6 +57,6 @@ fn rows_that_no_number_of_rounds_gives_a_verdict_say_why() {
     assert!(told(&made).iter().all(|row| row.as_ref().unwrap_err().starts_with("unequal durability")));
     let mut allowed = made.evidence.header.plan.clone();
     allowed.comparison.allow_unequal_durability = true;
-    let foretold = foretell(&made.evidence, &allowed, 0.05).unwrap();
+    let foretold = forecast_rounds(&made.evidence, &allowed, 0.05).unwrap();
     assert!(foretold.rows.iter().all(|row| row.rounds.is_ok()));
 }

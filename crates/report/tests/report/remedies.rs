@@ -13,7 +13,7 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 /// The remedies if the first row of a metric were so.
-fn of(made: &Made, metric: &str, change: impl FnOnce(&mut Comparison)) -> Vec<RemedyLine> {
+fn remedies_of(made: &Made, metric: &str, change: impl FnOnce(&mut Comparison)) -> Vec<RemedyLine> {
     let mut set = set(made);
     let row = set.tables[0].rows.iter_mut().find(|row| row.metric.id == metric).unwrap();
     change(row);
@@ -53,7 +53,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
         }
         NoVerdict::Voided { .. } => ("the load generator was at its limit", "-"),
         NoVerdict::Failures { .. } => ("fix what failed", "etalon run quickstart"),
-        NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => (
+        NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => (
             "more rounds do not help: a run needs 10 000 operations",
             "etalon run quickstart --set schedule.duration=15s",
         ),
@@ -87,7 +87,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::SequentialOrder,
         NoVerdict::Voided { what: "client saturated".to_owned(), runs: 3 },
         NoVerdict::Failures { side, share: 0.2, tail: 0.01 },
-        NoVerdict::Lacking { side, runs: 3, of: 10 },
+        NoVerdict::IncompleteRuns { side, runs: 3, of: 10 },
         NoVerdict::NotAvailable { side, missing: missing.clone() },
         NoVerdict::TooFewOperations { needed: 10_000, runs: 3, of: 20 },
         NoVerdict::Repeated { side, runs: 3 },
@@ -100,7 +100,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::Diagnostic,
     ];
     for reason in reasons {
-        let found = of(&built(), "throughput", |row| {
+        let found = remedies_of(&built(), "throughput", |row| {
             row.b.unavailable = vec![(missing.clone(), 3)];
             let kind = MarkKind::ClientSaturated;
             let detail = "3 of 2 cores".to_owned();
@@ -122,10 +122,10 @@ fn each_reason_has_its_fix() {
 #[test]
 fn searches_that_found_nothing_are_to_ask_for_another_load() {
     let of = |has_failed: bool| {
-        of(&built(), "throughput", |row| {
+        remedies_of(&built(), "throughput", |row| {
             row.metric.id = "capacity".to_owned();
             row.b.unavailable = vec![(Absence::Unavailable.because("no rate keeps the promise"), 2)];
-            row.outcome = Outcome::None(NoVerdict::Lacking { side: SideLetter::B, runs: 2, of: 10 });
+            row.outcome = Outcome::None(NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 2, of: 10 });
             if has_failed {
                 let reason = "it went away".to_owned();
                 row.warnings.push(Warning::Dropped { side: SideLetter::B, runs: 2, failed: 2, repeated: 0, reason });

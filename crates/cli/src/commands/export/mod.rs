@@ -46,7 +46,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
                 _ => text,
             };
             output::write(path, text.as_bytes(), Consent::from_force(args.force))?;
-            tell(&[path.display().to_string()], printer)
+            print_files(&[path.display().to_string()], printer)
         }
         _ => {
             printer.out_data(&text);
@@ -66,8 +66,11 @@ fn comment(format: ExportFormat) -> Option<Comment> {
 
 /// Asks once before results leave a store whose licence restricts publication.
 fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Printer) -> Result<(), CliError> {
-    let restricted = |facts: &model::Facts| facts.get(model::facts::PUBLICATION).map(str::to_owned);
-    let Some(restriction) = evidence.facts.values().find_map(restricted) else { return Ok(()) };
+    let Some(restriction) =
+        evidence.facts.values().find_map(|facts| facts.get(model::facts::PUBLICATION).map(str::to_owned))
+    else {
+        return Ok(());
+    };
     if args.yes {
         return Ok(());
     }
@@ -116,10 +119,10 @@ fn charts(
         output::write(&path, &draw(&chart.svg)?, Consent::from_force(args.force))?;
         written.push(path.display().to_string());
     }
-    tell(&written, printer)
+    print_files(&written, printer)
 }
 
-fn tell(files: &[String], printer: Printer) -> Result<Exit, CliError> {
+fn print_files(files: &[String], printer: Printer) -> Result<Exit, CliError> {
     if printer.json {
         printer.out(&serde_json::json!({ "schema_version": 1, "files": files }).to_string());
     } else {

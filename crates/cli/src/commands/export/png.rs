@@ -25,10 +25,6 @@ pub struct Painter {
 impl Painter {
     /// The first program that is there.
     pub fn new() -> Result<Painter, CliError> {
-        let starts = |program: &str| {
-            let quiet = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-            quiet.is_ok_and(|output| output.status.success())
-        };
         let found = PROGRAMS.iter().find(|(program, _)| starts(program));
         let (program, arguments) = found.ok_or_else(|| {
             let names = PROGRAMS.map(|(name, _)| format!("`{name}`")).join(", ");
@@ -43,24 +39,32 @@ impl Painter {
 
     /// The bytes of a PNG file.
     pub fn draw(&self, svg: &str) -> Result<Vec<u8>, CliError> {
-        let failed = |what: String| CliError::could_not(format!("cannot draw a chart by {}: {what}", self.program));
         let mut child = Command::new(self.program)
             .args(self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| self.failed(&error.to_string()))?;
         let stdin = child.stdin.take();
         let output = std::thread::scope(|scope| {
-            // A full pipe blocks whoever writes it until the other end is read. What the program left unread it says itself.
+            // A full pipe blocks its writer until the other end is read. The program reports itself what it left unread.
             scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(svg.as_bytes())));
             child.wait_with_output()
         })
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| self.failed(&error.to_string()))?;
         if !output.status.success() || !output.stdout.starts_with(SIGNATURE) {
-            return Err(failed(format!("{}; {}", output.status, String::from_utf8_lossy(&output.stderr).trim())));
+            return Err(self.failed(&format!("{}; {}", output.status, String::from_utf8_lossy(&output.stderr).trim())));
         }
         Ok(output.stdout)
     }
+
+    fn failed(&self, what: &str) -> CliError {
+        CliError::could_not(format!("cannot draw a chart by {}: {what}", self.program))
+    }
+}
+
+fn starts(program: &str) -> bool {
+    let quiet = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    quiet.is_ok_and(|output| output.status.success())
 }

@@ -65,7 +65,7 @@ fn row(case: &Case, metric: &str) -> Row {
     }
 }
 
-/// Of measured runs: only one with a measurement can carry a mark.
+/// The marks of measured runs: only a run with a measurement can carry a mark.
 fn marks(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let runs = evidence.runs.iter().filter(|run| measured.contains(&run.id));
@@ -87,7 +87,7 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
 
 fn runs(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
-    let told = |run: &StoredRun| match run.state {
+    let metrics_of = |run: &StoredRun| match run.state {
         // A run without measurement has no place in the table.
         RunState::Measured if measured.contains(&run.id) => {
             let began = evidence.began_unix_ms(run).map(|instant| (BEGAN, "ms", instant.to_string()));
@@ -117,7 +117,7 @@ fn runs(evidence: &Evidence) -> Vec<Row> {
             let metric = if attempt.state == RunState::Aborted { RESTARTED } else { REPEATED };
             (metric, "", attempt.reason.clone().unwrap_or_default())
         });
-        rows.extend(repeated.chain(told(run)).map(|(metric, unit, written)| Row {
+        rows.extend(repeated.chain(metrics_of(run)).map(|(metric, unit, written)| Row {
             repetition,
             unit: unit.to_owned(),
             kind: RUN.to_owned(),
@@ -142,21 +142,22 @@ fn is_of_import(mark: &model::Mark) -> bool {
 fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
     let case = Case { system: subject.to_owned(), benchmark, workload, point: Point::new() };
-    let told = facts.entries.iter().filter(|(name, _)| !name.starts_with(OF_IMPORT));
-    told.map(|(name, fact)| Row {
-        benchmark: None,
-        kind: match fact.nature {
-            Nature::Identity => FACTOR,
-            Nature::Passing => CIRCUMSTANCE,
-        }
-        .to_owned(),
-        written: match &fact.reading {
-            Ok(value) => value.clone(),
-            Err(reason) => format!("{REASON}{reason}"),
-        },
-        ..row(&case, name)
-    })
-    .collect()
+    let entries = facts.entries.iter().filter(|(name, _)| !name.starts_with(OF_IMPORT));
+    entries
+        .map(|(name, fact)| Row {
+            benchmark: None,
+            kind: match fact.nature {
+                Nature::Identity => FACTOR,
+                Nature::Passing => CIRCUMSTANCE,
+            }
+            .to_owned(),
+            written: match &fact.reading {
+                Ok(value) => value.clone(),
+                Err(reason) => format!("{REASON}{reason}"),
+            },
+            ..row(&case, name)
+        })
+        .collect()
 }
 
 /// Rules of the comparison, and the tool.
@@ -184,7 +185,11 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
         allow_sequential_order: plan.comparison.allow_sequential_order,
         allow_different_rows: plan.comparison.allow_different_rows,
-        experiment: experiment(evidence).filter(|_| !all_numbered && plan.schedule.order == Order::Interleaved),
+        experiment: if !all_numbered && plan.schedule.order == Order::Interleaved {
+            experiment(evidence)
+        } else {
+            None
+        },
         ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         first_look: plan.schedule.until_sure.map(|until| until.first),
         begun: plan.schedule.until_sure.and_then(|until| until.begun),
@@ -193,12 +198,13 @@ fn rules(evidence: &Evidence) -> ExportedRules {
     }
 }
 
-/// What tells the experiment from any other: that of the table that it was imported from, or its plan and its beginning.
+/// What distinguishes the experiment from any other: that of the table that it was imported from, or its plan and its beginning.
 fn experiment(evidence: &Evidence) -> Option<String> {
     let header = &evidence.header;
     if header.build == BUILD_IMPORTED {
-        let told = header.plan.systems.iter().find_map(|system| evidence.facts_of(&system.name)?.get(OF_EXPERIMENT));
-        return told.map(str::to_owned);
+        let experiment =
+            header.plan.systems.iter().find_map(|system| evidence.facts_of(&system.name)?.get(OF_EXPERIMENT));
+        return experiment.map(str::to_owned);
     }
     let plan: String = header.plan_hash.chars().take(8).collect();
     Some(format!("{plan}-{:x}", header.created_unix_ms))

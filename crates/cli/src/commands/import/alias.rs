@@ -9,12 +9,17 @@ pub struct Aliases(Vec<(String, String)>);
 
 impl Aliases {
     pub fn read(texts: &[String]) -> Result<Aliases, CliError> {
-        let pair = |text: &String| {
-            let pair = text.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty());
-            let pair = pair.map(|(old, new)| (old.to_owned(), new.to_owned()));
-            pair.ok_or_else(|| CliError::user(format!("--alias {text}: no two names")).hint("write --alias OLD=NEW"))
-        };
-        texts.iter().map(pair).collect::<Result<_, _>>().map(Aliases)
+        texts
+            .iter()
+            .map(|text| {
+                let pair = text.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty());
+                let pair = pair.map(|(old, new)| (old.to_owned(), new.to_owned()));
+                pair.ok_or_else(|| {
+                    CliError::user(format!("--alias {text}: no two names")).hint("write --alias OLD=NEW")
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(Aliases)
     }
 
     /// Renames benchmarks, keys and values of keys.

@@ -55,13 +55,14 @@ pub fn choose(named: Option<&str>, inputs: &[Input], experiment: &mut Experiment
 
 /// The only system whose name has one of the [`WORDS`].
 fn first_by_name(systems: &[String]) -> Option<&str> {
-    let is_first = |name: &str| {
-        let name = name.to_lowercase();
-        name.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
-    };
-    let mut found = systems.iter().map(String::as_str).filter(|name| is_first(name));
+    let mut found = systems.iter().map(String::as_str).filter(|name| is_word_of_first(name));
     let first = found.next()?;
     if found.next().is_none() { Some(first) } else { None }
+}
+
+fn is_word_of_first(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
 }
 
 #[cfg(test)]
@@ -70,13 +71,14 @@ mod tests {
 
     #[test]
     fn a_name_tells_which_system_was_first() {
-        let first = |names: &[&str]| {
-            first_by_name(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).map(str::to_owned)
-        };
         assert_eq!(first(&["after", "before"]).as_deref(), Some("before"));
         assert_eq!(first(&["pg16-patched", "pg16-BASE"]).as_deref(), Some("pg16-BASE"));
         assert_eq!(first(&["box1", "box2"]), None);
         assert_eq!(first(&["old1", "old2", "new"]), None, "two say so");
         assert_eq!(first(&["gold", "domain"]), None, "no words of their own");
+    }
+
+    fn first(names: &[&str]) -> Option<String> {
+        first_by_name(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).map(str::to_owned)
     }
 }

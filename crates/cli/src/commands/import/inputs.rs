@@ -23,7 +23,7 @@ pub struct Input {
     pub kind: Kind,
 }
 
-/// Who named an input's system.
+/// What named an input's system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     User,
@@ -43,13 +43,16 @@ pub enum Kind {
 
 /// What the arguments name, each with its system.
 pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
-    let input = |text: &String| match text.split_once('=') {
-        None => Ok(of_path(PathBuf::from(text), None)),
-        Some(_) if Path::new(text).exists() => Ok(of_path(PathBuf::from(text), None)),
-        Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
-        Some((system, file)) => Ok(of_path(PathBuf::from(file), Some(system))),
-    };
-    let mut inputs: Vec<Input> = args.files.iter().map(input).collect::<Result<_, CliError>>()?;
+    let mut inputs: Vec<Input> = args
+        .files
+        .iter()
+        .map(|text| match text.split_once('=') {
+            None => Ok(of_path(PathBuf::from(text), None)),
+            Some(_) if Path::new(text).exists() => Ok(of_path(PathBuf::from(text), None)),
+            Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
+            Some((system, file)) => Ok(of_path(PathBuf::from(file), Some(system))),
+        })
+        .collect::<Result<_, CliError>>()?;
     name_by_folders(&mut inputs);
     Ok(inputs)
 }
@@ -94,10 +97,6 @@ pub fn stem(path: &Path) -> String {
 /// Names files of one name in different folders after the parts of the paths in which they differ: `a/pgbench.log` and
 /// `b/pgbench.log` are of `a` and `b`.
 pub fn name_by_folders(inputs: &mut [Input]) {
-    let folders = |path: &Path| -> Vec<String> {
-        let parts = path.parent().into_iter().flat_map(Path::components);
-        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-    };
     let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, input) in inputs.iter().enumerate().filter(|(_, input)| input.named_by == NamedBy::File) {
         alike.entry(input.system.clone()).or_default().push(at);
@@ -105,8 +104,8 @@ pub fn name_by_folders(inputs: &mut [Input]) {
     for (name, places) in alike {
         let paths: Vec<Vec<String>> = places.iter().map(|at| folders(&inputs[*at].path)).collect();
         let deepest = paths.iter().map(Vec::len).max().unwrap_or(0);
-        let differs = |at: &usize| paths.iter().any(|path| path.get(*at) != paths[0].get(*at));
-        let differing: Vec<usize> = (0..deepest).filter(differs).collect();
+        let differing: Vec<usize> =
+            (0..deepest).filter(|at| paths.iter().any(|path| path.get(*at) != paths[0].get(*at))).collect();
         if differing.is_empty() {
             continue;
         }
@@ -115,6 +114,11 @@ pub fn name_by_folders(inputs: &mut [Input]) {
             inputs[at].system = if parts.is_empty() { name.clone() } else { parts.join("/") };
         }
     }
+}
+
+fn folders(path: &Path) -> Vec<String> {
+    let parts = path.parent().into_iter().flat_map(Path::components);
+    parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
 }
 
 /// All files below a folder, sorted; hidden ones and links are none.
@@ -145,18 +149,28 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Cli
 }
 
 /// The systems of files below one folder or archive, by their paths below it. Where it is all that is imported, folders within it
-/// tell systems apart; else it is one system.
+/// distinguish systems; else it is one system.
 pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<String> {
-    let parts = |path: &PathBuf| -> Vec<String> {
-        let parts = path.parent().into_iter().flat_map(Path::components);
-        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-    };
-    let parts: Vec<Vec<String>> = paths.iter().map(parts).collect();
-    let shared = |at: &usize| parts.iter().all(|path| path.get(*at).is_some() && path.get(*at) == parts[0].get(*at));
+    let parts: Vec<Vec<String>> = paths
+        .iter()
+        .map(|path| {
+            let parts = path.parent().into_iter().flat_map(Path::components);
+            parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+        })
+        .collect();
     // An archive has a folder of its own name at its root.
-    let depth = (0..).take_while(|at| !parts.is_empty() && shared(at)).count();
-    let system = |path: &Vec<String>| if is_alone { path.get(depth).cloned() } else { None };
-    parts.iter().map(|path| system(path).unwrap_or_else(|| whole.to_owned())).collect()
+    let depth = (0..)
+        .take_while(|at| {
+            !parts.is_empty() && parts.iter().all(|path| path.get(*at).is_some() && path.get(*at) == parts[0].get(*at))
+        })
+        .count();
+    parts
+        .iter()
+        .map(|path| {
+            let system = if is_alone { path.get(depth).cloned() } else { None };
+            system.unwrap_or_else(|| whole.to_owned())
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -180,11 +194,14 @@ mod tests {
 
     #[test]
     fn folders_below_a_lone_folder_are_systems() {
-        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         let both = paths(&["r/old/1.txt", "r/old/x/2.txt", "r/new/1.txt"]);
         assert_eq!(systems_below("z", &both, true), ["old", "old", "new"]);
         assert_eq!(systems_below("z", &both, false), ["z", "z", "z"]);
         assert_eq!(systems_below("z", &paths(&["1.txt", "2.txt"]), true), ["z", "z"]);
         assert!(systems_below("z", &[], true).is_empty());
+    }
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect::<Vec<_>>()
     }
 }

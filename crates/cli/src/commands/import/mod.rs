@@ -58,7 +58,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;
     let path = with_extension(&args.output);
     keep(&path, &experiment)?;
-    tell(&path, &experiment, &imports, printer);
+    print_import(&path, &experiment, &imports, printer);
     if !printer.json {
         chosen.iter().for_each(|note| printer.note(note));
     }
@@ -68,8 +68,10 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
 /// `etalon import FORMAT FILE…`, as it was written before formats were recognised.
 fn with_format_first(args: &ImportArgs) -> ImportArgs {
     let mut args = args.clone();
-    let is_format = |first: &String| formats::reader::named(first).is_some() && !Path::new(first).exists();
-    if args.format == AUTO && args.files.len() > 1 && args.files.first().is_some_and(is_format) {
+    if args.format == AUTO
+        && args.files.len() > 1
+        && args.files.first().is_some_and(|first| formats::reader::named(first).is_some() && !Path::new(first).exists())
+    {
         args.format = args.files.remove(0);
     }
     args
@@ -133,10 +135,10 @@ fn with_extension(path: &Path) -> PathBuf {
 /// What a store of it would hold.
 pub fn evidence(experiment: Experiment) -> Evidence {
     let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
-    Evidence::of(header(BUILD, &experiment.plan), runs, experiment.facts)
+    Evidence::from_runs(header(BUILD, &experiment.plan), runs, experiment.facts)
 }
 
-/// On failure no file is left.
+/// Writes the store; a failure leaves no file.
 fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     let header = header(BUILD, &experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
@@ -157,7 +159,7 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     store.store_runs(&experiment.runs, now_unix_ms)
 }
 
-fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
+fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
     let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
     if printer.json {
         let sources = imports.iter().map(|import| {

@@ -56,7 +56,7 @@ pub struct Reading<'a> {
     printer: Printer,
     imports: Vec<Imported>,
     logs: Vec<(&'static Reader, Vec<Leaf>)>,
-    /// Where in `imports` those of the logs belong.
+    /// Index in `imports` of the import to which the logs belong.
     logs_at: Option<usize>,
     /// Files of folders that are of no known format.
     unknown: Vec<String>,
@@ -170,9 +170,8 @@ impl<'a> Reading<'a> {
         let mut reader = leaf.open().map_err(|error| unreadable(&leaf.path, &error))?;
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(|error| unreadable(&leaf.path, &error))?;
-        let is_log = |reader: &&'static Reader| matches!(reader.reads, Reads::Logs(_));
         let log = match self.only {
-            Some(only) => Some(only).filter(is_log),
+            Some(only) => Some(only).filter(|reader| matches!(reader.reads, Reads::Logs(_))),
             None => of_log(&formats::text::decode(whole_lines(&head))),
         };
         if let Some(log) = log {
@@ -349,7 +348,7 @@ impl Input {
         Leaf { system: self.system.clone(), named_by: self.named_by, is_explicit: true, path, below, bytes }
     }
 
-    /// Who names what is in it.
+    /// What names the system of the files in it.
     fn below(&self) -> NamedBy {
         if self.named_by == NamedBy::User { NamedBy::User } else { NamedBy::Folder }
     }

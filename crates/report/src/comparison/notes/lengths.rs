@@ -19,7 +19,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(seconds: f64) -> Lengths {
+    fn new(seconds: f64) -> Lengths {
         Lengths { least: seconds, most: seconds }
     }
 
@@ -27,29 +27,33 @@ impl Lengths {
         Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 
-    /// Tells whether no run of one side lasted as long as any of the other.
+    /// Whether no run of one side lasted as long as any of the other.
     fn differ(self, other: Lengths) -> bool {
         self.least > ALIKE * other.most || other.least > ALIKE * self.most
     }
 
     /// `60 s`, `2 to 60 s`.
     fn text(self) -> String {
-        let number = |seconds: f64| if seconds < 9.95 { format!("{seconds:.1}") } else { format!("{seconds:.0}") };
-        let (least, most) = (number(self.least), number(self.most));
+        let (least, most) = (seconds_text(self.least), seconds_text(self.most));
         let [least, most] = [least, most].map(|text| text.strip_suffix(".0").map_or(text.clone(), str::to_owned));
         if least == most { format!("{least} s") } else { format!("{least} to {most} s") }
     }
 }
 
+fn seconds_text(seconds: f64) -> String {
+    if seconds < 9.95 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
+}
+
 /// A sentence for each benchmark of a pair of imported systems of which a case ran longer on one side. Only times that the
-/// sources tell are known.
+/// sources report are known.
 pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
     let mut of_cases: BTreeMap<u32, Lengths> = BTreeMap::new();
-    let is_timed = |run: &&store::StoredRun| {
-        run.state == RunState::Measured && run.elapsed_s > 0.0 && evidence.is_imported(run.planned.case)
-    };
-    for run in evidence.runs.iter().filter(is_timed) {
-        let own = Lengths::of(run.elapsed_s);
+    for run in evidence
+        .runs
+        .iter()
+        .filter(|run| run.state == RunState::Measured && run.elapsed_s > 0.0 && evidence.is_imported(run.planned.case))
+    {
+        let own = Lengths::new(run.elapsed_s);
         of_cases.entry(run.planned.case).and_modify(|known| *known = known.and(own)).or_insert(own);
     }
     let mut systems: BTreeMap<&str, Cases<'_>> = BTreeMap::new();

@@ -11,15 +11,14 @@ use crate::number::count;
 /// Files of a side that are named.
 const NAMED: usize = 3;
 
-/// A sentence for each imported system, in the order of the plan: its files, the tool, and what they do not tell.
+/// A sentence for each imported system, in the order of the plan: its files, the tool, and what they do not report.
 pub fn notes(evidence: &Evidence) -> Vec<String> {
-    let is_source = |kind: MarkKind| kind == MarkKind::Source;
-    if !evidence.marks.iter().any(|(_, mark)| is_source(mark.kind)) {
+    if !evidence.marks.iter().any(|(_, mark)| mark.kind == MarkKind::Source) {
         return Vec::new();
     }
     let runs: BTreeMap<i64, u32> = evidence.runs.iter().map(|stored| (stored.id, stored.planned.case)).collect();
     let mut files: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (run, mark) in evidence.marks.iter().filter(|(_, mark)| is_source(mark.kind)) {
+    for (run, mark) in evidence.marks.iter().filter(|(_, mark)| mark.kind == MarkKind::Source) {
         let case = runs.get(run).and_then(|case| evidence.case(*case));
         if let Some(case) = case {
             files.entry(case.system.as_str()).or_default().insert(mark.detail.as_str());

@@ -10,7 +10,7 @@ use super::Remedy;
 /// Options that take a plan's keys.
 const SET: &str = "--set";
 const QUICK: &str = "--quick";
-/// Which wins over `--set schedule.rounds`.
+/// This option wins over `--set schedule.rounds`.
 const ROUNDS: &str = "--rounds";
 const ROUNDS_KEY: &str = "schedule.rounds";
 pub(super) const ALLOW_UNEQUAL: &str = "--allow-unequal-durability";
@@ -25,8 +25,8 @@ pub struct RerunCommand {
 }
 
 impl RerunCommand {
-    /// One command for all remedies of an experiment: whoever runs it again wants all of them.
-    pub(super) fn of<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> RerunCommand {
+    /// One command for all remedies of an experiment: a rerun wants all of them.
+    pub(super) fn new<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> RerunCommand {
         let mut set: BTreeMap<String, String> = BTreeMap::new();
         let mut is_whole = false;
         let mut allowed = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn is_quick(header: &Header) -> bool {
     words(&header.command).is_some_and(|(words, _)| words.iter().any(|word| word == QUICK))
 }
 
-/// With the place of the verb.
+/// Splits a command into words, and finds the index of its verb.
 fn words(command: &str) -> Option<(Vec<String>, usize)> {
     let words = shlex::split(command)?;
     let verb = words.iter().position(|word| VERBS.contains(&word.as_str()))?;
@@ -79,18 +79,16 @@ fn words(command: &str) -> Option<(Vec<String>, usize)> {
 
 fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
     let (words, verb) = words(began)?;
-    let is_set = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()));
     let sets_rounds = set.contains_key(ROUNDS_KEY);
-    let is_rounds = |word: &str| word.strip_prefix(ROUNDS).is_some_and(|rest| rest.starts_with('='));
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
-        let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair));
+        let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair, set));
         if next_is_set || (word == ROUNDS && sets_rounds) {
             words.next();
-        } else if sets_rounds && is_rounds(&word) {
+        } else if sets_rounds && word.strip_prefix(ROUNDS).is_some_and(|rest| rest.starts_with('=')) {
             continue;
-        } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair)) && !(is_whole && word == QUICK) {
+        } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair, set)) && !(is_whole && word == QUICK) {
             kept.push(word);
         }
     }
@@ -105,10 +103,16 @@ fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_who
     kept.iter().map(|word| quoted(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
 }
 
-/// For a shell, where it has to be: `schedule.rounds=24` as people type it.
+fn is_set(pair: &str, set: &BTreeMap<String, String>) -> bool {
+    pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()))
+}
+
+/// Quotes a word for a shell where that is necessary; `schedule.rounds=24` stays as people type it.
 fn quoted(word: &str) -> Option<String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/@%+".contains(c);
-    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
+    if !word.is_empty()
+        && !word.starts_with('=')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.,:/@%+".contains(c))
+    {
         return Some(word.to_owned());
     }
     shlex::try_quote(word).ok().map(std::borrow::Cow::into_owned)

@@ -84,8 +84,11 @@ impl Ranged for Axis {
 
 impl ValueFormatter<f64> for Axis {
     fn format_ext(&self, value: &f64) -> String {
-        let near = |tick: &&(f64, String)| (tick.0 - value).abs() <= (self.hi - self.lo).abs() * 1e-9;
-        self.ticks.iter().find(near).map(|(_, label)| label.clone()).unwrap_or_default()
+        self.ticks
+            .iter()
+            .find(|tick| (tick.0 - value).abs() <= (self.hi - self.lo).abs() * 1e-9)
+            .map(|(_, label)| label.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -114,7 +117,7 @@ fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|n| n as f64 * step).collect()
 }
 
-/// With the decimals of its step.
+/// Prints a value with the decimals of its step.
 fn label(value: f64, step: f64) -> String {
     // No decimals, and at the left edge no room for them.
     if value == 0.0 {

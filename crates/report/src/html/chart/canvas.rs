@@ -40,7 +40,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// In picture units, without a needless fraction.
+/// Prints a coordinate in picture units, without a needless fraction.
 pub fn coordinate(fine: i32) -> String {
     let sign = if fine < 0 { "-" } else { "" };
     match (fine.abs() / FINE, fine.abs() % FINE) {
@@ -71,7 +71,7 @@ impl DrawingBackend for Canvas<'_> {
         Ok(())
     }
 
-    /// Nothing here is made of pixels.
+    /// No part of a chart is drawn in pixels.
     fn draw_pixel(&mut self, _: BackendCoord, _: plotters_backend::BackendColor) -> Drawn {
         Ok(())
     }

@@ -57,15 +57,14 @@ pub fn series_class(index: usize) -> String {
 impl Ink {
     /// The colour that stands for it.
     pub fn colour(self) -> RGBColor {
-        let number = |index: usize| u8::try_from(index % 256).unwrap_or(0);
         match self {
-            Ink::Line(index) => RGBColor(LINE_SPACE, number(index), 0),
-            Ink::Range(index) => RGBColor(RANGE_SPACE, number(index), 0),
-            Ink::Middle(index) => RGBColor(MIDDLE_SPACE, number(index), 0),
-            Ink::Bar(index) => RGBColor(BAR_SPACE, number(index), 0),
+            Ink::Line(index) => RGBColor(LINE_SPACE, byte(index), 0),
+            Ink::Range(index) => RGBColor(RANGE_SPACE, byte(index), 0),
+            Ink::Middle(index) => RGBColor(MIDDLE_SPACE, byte(index), 0),
+            Ink::Bar(index) => RGBColor(BAR_SPACE, byte(index), 0),
             _ => {
                 let index = FIXED.iter().position(|(ink, _)| *ink == self).unwrap_or(0);
-                RGBColor(FIXED_SPACE, number(index), 0)
+                RGBColor(FIXED_SPACE, byte(index), 0)
             }
         }
     }
@@ -97,4 +96,8 @@ impl Ink {
             _ => FIXED.get(index).map(|(_, class)| (*class).to_owned()),
         }
     }
+}
+
+fn byte(index: usize) -> u8 {
+    u8::try_from(index % 256).unwrap_or(0)
 }

@@ -77,7 +77,7 @@ pub enum Layer {
     Area(Vec<(f64, f64, f64)>, Ink),
     /// Behind the grid.
     Box((f64, f64), (f64, f64), Ink),
-    /// In front of the grid.
+    /// A bar in front of the grid.
     Bar((f64, f64), (f64, f64), Ink),
 }
 
@@ -105,7 +105,7 @@ pub struct Panel {
     pub y_caption: String,
     pub grid: GridLines,
     pub layers: Vec<Layer>,
-    /// On top.
+    /// Marks on top of everything else.
     pub marks: Vec<Mark>,
     pub extra: String,
     pub title: String,
@@ -114,7 +114,7 @@ pub struct Panel {
 
 const TOP: i32 = 22;
 const RIGHT: i32 = 12;
-/// For labels and caption.
+/// Room for labels and caption.
 pub const BOTTOM: i32 = 40;
 
 impl Panel {
@@ -169,7 +169,7 @@ impl Panel {
         ))
     }
 
-    /// Returns the marks' places. The device cannot fail; if it did, the figure would be empty beside its table.
+    /// Returns the marks' places. The device cannot fail; if it did, the figure would be empty next to its table.
     fn draw(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
         let root = Canvas::new(body, self.width, self.height).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
@@ -186,11 +186,14 @@ impl Panel {
         for layer in self.layers.iter().filter(|layer| !matches!(layer, Layer::Box(..))) {
             self.draw_layer(&mut chart, layer)?;
         }
-        let place = |mark: &Mark| {
-            let (x, y) = chart.backend_coord(&(mark.x, mark.y));
-            (f64::from(x) / f64::from(FINE), f64::from(y) / f64::from(FINE))
-        };
-        let places = self.marks.iter().map(place).collect();
+        let places = self
+            .marks
+            .iter()
+            .map(|mark| {
+                let (x, y) = chart.backend_coord(&(mark.x, mark.y));
+                (f64::from(x) / f64::from(FINE), f64::from(y) / f64::from(FINE))
+            })
+            .collect();
         drop(chart);
         root.present().ok()?;
         drop(root);
@@ -237,28 +240,29 @@ impl Panel {
 
     fn captions(&self, body: &mut String) {
         let plot = self.plot_box();
-        let mut caption = |x: f64, y: f64, anchor: &str, text: &str| {
-            if !text.is_empty() {
-                let _ = write!(
-                    body,
-                    "<text class=\"cap\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>",
-                    escaped(text)
-                );
-            }
-        };
-        caption(f64::midpoint(plot.left, plot.right), plot.bottom + 35.0, "middle", &self.x_caption);
-        caption(2.0, 12.0, "start", &self.y_caption);
+        write_caption(body, (f64::midpoint(plot.left, plot.right), plot.bottom + 35.0), "middle", &self.x_caption);
+        write_caption(body, (2.0, 12.0), "start", &self.y_caption);
+    }
+}
+
+fn write_caption(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+    if !text.is_empty() {
+        let _ =
+            write!(body, "<text class=\"cap\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>", escaped(text));
     }
 }
 
 type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
 pub fn text(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
-    let fine = |value: f64| coordinate((value * f64::from(FINE)).round() as i32);
     format!(
         "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
         fine(x),
         fine(y),
         escaped(content)
     )
+}
+
+fn fine(value: f64) -> String {
+    coordinate((value * f64::from(FINE)).round() as i32)
 }
