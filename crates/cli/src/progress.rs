@@ -11,7 +11,7 @@ use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, Table
 use load::worker::TaskLog;
 use model::{
     Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, RowSoFar, RunRecord, RunState, Standing,
-    Stop, UntilSure,
+    Stop,
 };
 
 use report::number::count;

@@ -37,7 +37,7 @@ impl Side {
         }
         text.match_indices(':')
             .map(|(at, _)| text.split_at(at))
-            .find(|(store, _)| (Path::new(store).exists() || has_extension(Path::new(store))))
+            .find(|(store, _)| Path::new(store).exists() || has_extension(Path::new(store)))
             .map_or(whole, |(store, system)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::Registry;
 use load::error::Failure;
 use model::plan::{Changes, Form};
-use model::{Plan, SystemPlan};
+use model::Plan;
 
 use crate::args::PlanSource;
 use crate::ask::words::{self, ScriptKind, Word};

@@ -58,7 +58,7 @@ fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> V
     {
         *first = format!("{place} {first}");
     }
-    sentences.extend(undecided(&questions, set));
+    sentences.extend(undecided(questions, set));
     sentences
 }
 

@@ -191,8 +191,8 @@ fn row(
     let varying = index.lookup.varying(&case.benchmark);
     // Next to `none`, which has no row here, `native` says nothing.
     let keys = varying.iter().filter(|key| {
-        !CODEC_KEYS.contains(&key.as_str())
-            && !(*key == "method" && case.point.get(*key).and_then(Value::as_text) == Some("native"))
+        let is_usual = *key == "method" && case.point.get(*key).and_then(Value::as_text) == Some("native");
+        !is_usual && !CODEC_KEYS.contains(&key.as_str())
     });
     let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))).collect();
     if evidence.header.plan.benchmarks.len() > 1 {

@@ -119,7 +119,7 @@ fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Res
 }
 
 fn clients_or(clients: &[u32], usual: &[u32]) -> Vec<u32> {
-    if clients.is_empty() { usual.to_vec() } else { clients.clone() }
+    if clients.is_empty() { usual.to_vec() } else { clients.to_vec() }
 }
 
 /// More than there are cores.

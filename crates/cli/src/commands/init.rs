@@ -4,7 +4,6 @@ use std::path::Path;
 
 use engine::Registry;
 use host::files::{self, Occupant, PutError, Replacing};
-use model::EngineSpec;
 use serde_json::json;
 
 use crate::args::{InitArgs, Question};

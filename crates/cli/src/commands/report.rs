@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::share::{ShareError, ShareRange};
+use model::share::ShareRange;
 use report::barrel::Runs as Split;
 use report::text::{Rows, Runs, Style, TextOptions};
 use report::views::Family;

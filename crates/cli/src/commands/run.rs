@@ -232,20 +232,21 @@ trait Place {
 
 impl Place for ExperimentError {
     fn place(&self, loaded: &Loaded) -> Option<String> {
-        let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| self.is_mentioned(line))?;
+        let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| is_mentioned(self, line))?;
         Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
     }
+}
 
-    fn is_mentioned(&self, line: &str) -> bool {
-        match self {
-            ExperimentError::System { system, .. } => {
-                let line = line.replace(['"', '\''], "");
-                line.trim_start().starts_with(&format!("[systems.{system}"))
-            }
-            ExperimentError::Benchmark { benchmark, .. } => line.contains(&format!("\"{benchmark}\"")),
-            ExperimentError::Fleet(_) => line.trim_start().starts_with("[fleet]"),
-            ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => false,
+/// Whether a line of a plan is where an error is.
+fn is_mentioned(error: &ExperimentError, line: &str) -> bool {
+    match error {
+        ExperimentError::System { system, .. } => {
+            let line = line.replace(['"', '\''], "");
+            line.trim_start().starts_with(&format!("[systems.{system}"))
         }
+        ExperimentError::Benchmark { benchmark, .. } => line.contains(&format!("\"{benchmark}\"")),
+        ExperimentError::Fleet(_) => line.trim_start().starts_with("[fleet]"),
+        ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => false,
     }
 }
 

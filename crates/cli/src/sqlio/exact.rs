@@ -1,6 +1,6 @@
 //! Étalon's runs in SQLIO's output format.
 
-use families::disk::{TargetPart, target_parts};
+use families::disk::target_parts;
 use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Op, Pattern, Pool, PoolLine, Report,
     SizeLine, SizeOrigin, SqlioMeasured, Timing, Wording,

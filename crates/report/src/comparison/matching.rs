@@ -30,7 +30,7 @@ pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String
 }
 
 fn identity(evidence: &Evidence, keys: &[String], index: u32) -> Option<Vec<String>> {
-    evidence.case(index).map(|case| values_of(case, &keys))
+    evidence.case(index).map(|case| values_of(case, keys))
 }
 
 fn cases_of<'a>(evidence: &'a Evidence, indices: &[u32]) -> Vec<&'a model::Case> {

@@ -216,10 +216,10 @@ fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Aske
             (all.len() == 1).then(|| all.into_iter().next()).flatten()
         })
         .collect::<Option<_>>()?;
-    let own = sources.iter().position(|source| is_own(&source))?;
+    let own = sources.iter().position(is_own)?;
     let workloads: BTreeSet<&str> = all.iter().map(|(_, workload)| workload.as_str()).collect();
     // Of one workload two names are two questions.
-    let are_apart = workloads.len() == all.len() && !sources.iter().all(|source| is_own(&source));
+    let are_apart = workloads.len() == all.len() && !sources.iter().all(is_own);
     are_apart.then(|| all.into_iter().nth(own)).flatten()
 }
 
@@ -507,7 +507,7 @@ impl Joined {
             self.evidence.facts.insert(called(place, system), facts);
         }
         for (subject, facts) in
-            source.evidence.facts.iter().filter(|(subject, _)| !source.evidence.header.plan.system(subject).is_some())
+            source.evidence.facts.iter().filter(|(subject, _)| source.evidence.header.plan.system(subject).is_none())
         {
             self.evidence.facts.insert(called(place, subject), facts.clone());
         }
