@@ -291,8 +291,9 @@ fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
 
 /// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
 fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
-    let (decided, open, closed) =
-        [Standing::Decided, Standing::Open, Standing::Closed].map(|standing| found.with_standing(standing).count()).into();
+    let (decided, open, closed) = [Standing::Decided, Standing::Open, Standing::Closed]
+        .map(|standing| found.with_standing(standing).count())
+        .into();
     let rows = match found.rows.len() {
         0 => String::new(),
         all => format!(" {decided} of {} decided", count(all, "row")),

@@ -71,7 +71,7 @@ pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [S
             named.join(" ")
         )));
     }
-    Ok((std::iter::once(first).chain(others.iter().map(String::as_str)).map(Side::of).collect(), &[]))
+    Ok((std::iter::once(first).chain(others.iter().map(String::as_str)).map(Side::parse).collect(), &[]))
 }
 
 /// Whether it names a system of that store, which a file of that name then does not hide.
@@ -99,7 +99,7 @@ pub fn open(sides: &[Side]) -> Result<Results, CliError> {
             let file = side.store.display().to_string();
             Ok(Source { file, system: side.system.clone(), evidence: Evidence::read(store)? })
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, CliError>>()?;
     let evidence = join(&sources).map_err(|error| CliError::user(error.to_string()).hint(error.hint()))?;
     let histograms = match &evidence.apart {
         Some(apart) => JoinedSeries::new(apart, stores),

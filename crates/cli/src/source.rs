@@ -4,8 +4,8 @@ use std::path::Path;
 
 use engine::Registry;
 use load::error::Failure;
-use model::plan::{Changes, Form};
 use model::Plan;
+use model::plan::{Changes, Form};
 
 use crate::args::PlanSource;
 use crate::ask::words::{self, ScriptKind, Word};

@@ -526,8 +526,7 @@ fn times(ends: [f64; 2]) -> Spread {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
         factor if factor >= 10.0 => format!("{factor:.0}"),
         factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
-    };
-    let [low, high] = ends.map(one);
+    });
     if low == "1" {
         Spread { text: format!("up to {high} times"), is_range: true }
     } else if low != high {

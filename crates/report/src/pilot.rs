@@ -95,7 +95,8 @@ fn has_row(row: &Comparison, cases: &[Case], system: &str) -> bool {
 }
 
 fn is_row_of(row: &Comparison, case: &Case) -> bool {
-    let is_alike = case.benchmark == row.benchmark && Promise::of(&case.point) == Promise::of(&row.case);
+    let is_alike =
+        case.benchmark == row.benchmark && Promise::from_point(&case.point) == Promise::from_point(&row.case);
     is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
 }
 

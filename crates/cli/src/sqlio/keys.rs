@@ -159,7 +159,7 @@ mod tests {
     fn keys(line: &str, params: Option<&str>) -> Result<Keys, CliError> {
         let command = parse_command(&split_words(line)).unwrap();
         let params = params.map(|text| parse_params(text).unwrap());
-        of(&command, &command.pools(params.as_deref()).unwrap())
+        keys_of(&command, &command.pools(params.as_deref()).unwrap())
     }
 
     #[test]
