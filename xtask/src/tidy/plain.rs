@@ -15,8 +15,6 @@ const CONTINUATIONS: [&str; 8] = ["Of", "By", "And", "Or", "With", "In", "So", "
 const MOST_CONTINUATIONS_PERCENT: usize = 5;
 /// The most closures that `let` may bind in 1,000 lines of a crate.
 const MOST_CLOSURES: usize = 3;
-/// A crate with a limit of its own lowers it once it has less than this share of it, in percent.
-const SLACK_PERCENT: usize = 90;
 
 /// What `xtask/tidy.toml` says of the language of the code.
 #[derive(Deserialize, Default)]
@@ -24,9 +22,6 @@ const SLACK_PERCENT: usize = 90;
 pub struct Plain {
     #[serde(default)]
     word: Vec<Word>,
-    /// Closures bound by `let` that a crate may have which is above the limit of all.
-    #[serde(default)]
-    closures: BTreeMap<String, usize>,
 }
 
 /// A word, or several in a row, that must not come back.
@@ -102,35 +97,19 @@ fn check(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> 
         );
         findings.push(finding(&folder, 1, "doc-start", name, advice));
     }
-    findings.extend(limit_closures(closures, lines, plain.closures.get(name).copied()).map(|advice| {
-        let advice = format!("{closures} closures are bound by `let` in {lines} lines: {advice}");
-        finding(&folder, 1, "closures", name, advice)
-    }));
+    let limit = (MOST_CLOSURES * lines).div_ceil(1000);
+    if closures > limit {
+        let advice = format!(
+            "{closures} closures are bound by `let` in {lines} lines, and {limit} are read easily: write functions, or write them where \
+             they are called"
+        );
+        findings.push(finding(&folder, 1, "closures", name, advice));
+    }
     findings
 }
 
 fn finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
-}
-
-/// What is to be done about the number of closures, if anything: `own` is the crate's own limit.
-fn limit_closures(closures: usize, lines: usize, own: Option<usize>) -> Option<String> {
-    let limit = (MOST_CLOSURES * lines).div_ceil(1000);
-    match own {
-        None if closures > limit => {
-            Some(format!("at most {limit} are read easily; write functions, or write them where they are called"))
-        }
-        Some(_) if closures <= limit => {
-            Some("the limit of all is kept; take the crate's own out of xtask/tidy.toml".to_owned())
-        }
-        Some(own) if closures > own => {
-            Some(format!("at most {own} may be; write functions, or write them where they are called"))
-        }
-        Some(own) if closures * 100 < own * SLACK_PERCENT => {
-            Some(format!("lower the crate's limit in xtask/tidy.toml from {own} to {closures}"))
-        }
-        _ => None,
-    }
 }
 
 fn binds_closure(line: &str) -> bool {
@@ -357,10 +336,6 @@ mod tests {
         assert_eq!(found_in("stats", bound, ""), ["1 closures"]);
         assert_eq!(found_in("stats", &format!("{many}{}", "f();\n".repeat(1_200)), ""), NOTHING);
         assert_eq!(found_in("stats", "let a = b | c;\nlet c = f(|x| x);\n// let a = |x| x;\n", ""), NOTHING);
-        assert_eq!(found_in("stats", &many, "[closures]\nstats = 4"), NOTHING);
-        assert_eq!(found_in("stats", &many, "[closures]\nstats = 3"), ["1 closures"]);
-        assert_eq!(found_in("stats", &many, "[closures]\nstats = 9"), ["1 closures"], "it is to be lowered");
-        assert_eq!(found_in("stats", "f();\n", "[closures]\nstats = 9"), ["1 closures"], "none is needed");
     }
 
     #[test]
