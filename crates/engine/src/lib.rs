@@ -4,8 +4,8 @@
 
 mod capacity;
 pub mod capacity_run;
-pub mod conductor;
 mod ended;
+pub mod experiment;
 mod files;
 mod lasting;
 pub mod look;
@@ -16,5 +16,5 @@ pub mod site;
 mod tables;
 mod timeout;
 
-pub use conductor::{Conductor, ExperimentEnd, ExperimentError};
+pub use experiment::{Conductor, ExperimentEnd, ExperimentError};
 pub use registry::Registry;

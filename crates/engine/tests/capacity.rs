@@ -8,7 +8,7 @@ mod stored;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;
 use load::observer::Silent;

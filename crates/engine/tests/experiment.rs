@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::look::Judge;
 use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;

@@ -303,7 +303,7 @@ impl Places for Fleet {
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
         let facts = self.clients.iter().map(|agent| match self.shared.link.call(agent, &Ask::HostFacts)? {
-            Answer::Facts(facts) => Ok((format!("{}{agent}", engine::conductor::CLIENT_HOST), facts)),
+            Answer::Facts(facts) => Ok((format!("{}{agent}", engine::experiment::CLIENT_HOST), facts)),
             other => Err(unexpected(agent, &other)),
         });
         facts.collect()

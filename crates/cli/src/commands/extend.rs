@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Registry;
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
 use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
 use report::comparison::MOST_MORE;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Parser as _;
 use engine::Registry;
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use model::plan::Unmasked;
 use model::{Order, Plan, RunState, Schedule};
 use report::number::count;

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;
 use families::transactions::Shell;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::{Conductor, Registry};
 use families::system::{Consent, Engine, OpenRequest, System};
 use load::error::Failure;

@@ -20,7 +20,7 @@ mod killed;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::{Conductor, ExperimentEnd, Registry};
 use families::order_entry::OrderEntryWorkload;
 use families::system::Consent;

@@ -120,7 +120,7 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     let nats = Arc::new(Mutex::new(nats));
     let server = Arc::clone(&nats);
     let fleet = nats.lock().unwrap().fleet(&plan, "test").unwrap();
-    let options = engine::conductor::ExperimentOptions {
+    let options = engine::experiment::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         patience: Duration::from_secs(3),
         ..crate::scene::options()
@@ -247,7 +247,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let interrupt = Arc::new(AtomicBool::new(false));
     let fleet = nats.fleet_until(&plan, "test", &interrupt).unwrap();
-    let options = engine::conductor::ExperimentOptions {
+    let options = engine::experiment::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         interrupt: Arc::clone(&interrupt),
         ..crate::scene::options()

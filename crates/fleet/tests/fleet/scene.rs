@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::conductor::ExperimentOptions;
+use engine::experiment::ExperimentOptions;
 use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::permits::NamedPermits;
 use families::system::Consent;
