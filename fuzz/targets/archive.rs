@@ -1,12 +1,12 @@
 //! Backups as servers send them: tar archives and MariaDB's stream of files.
 //!
-//! Seeds: crates/families/src/backup/archive.rs
+//! Seeds: crates/workloads/src/backup/archive.rs
 
 #![no_main]
 
 use etalon_fuzz::chosen;
-use families::backup::archive;
-use families::backup::backups::BackupLayout;
+use workloads::backup::archive;
+use workloads::backup::backups::BackupLayout;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -6,8 +6,8 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, seed};
-use families::dataset::Tables;
-use families::system::Part;
+use workloads::dataset::Tables;
+use workloads::system::Part;
 use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
 use libfuzzer_sys::fuzz_target;
 use load::generator::HostLoad;

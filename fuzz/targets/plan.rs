@@ -1,16 +1,16 @@
 //! Plans, `--set` arguments, and the tasks of a plan's cases, which name no file that is there.
 //!
-//! Seeds: plans docs/plan.md crates/model/src/plan crates/families/src/transactions/keys.rs
+//! Seeds: plans docs/plan.md crates/model/src/plan crates/workloads/src/transactions/keys.rs
 
 #![no_main]
 
 use std::sync::LazyLock;
 
-use engine::Registry;
+use conductor::Registry;
 use etalon_fuzz::{chosen, text};
-use families::smack::SuperSmack;
-use families::texts::Texts;
-use families::workload::{Grants, Workload};
+use workloads::smack::SuperSmack;
+use workloads::texts::Texts;
+use workloads::workload::{Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use model::plan::{Changes, Form, redact_text};
 use model::{Catalog, Plan};

@@ -1,12 +1,12 @@
 //! Scripts in pgbench's language: compiled, and run against a server that answers with a row.
 //!
-//! Seeds: crates/families/src/transactions/scripts crates/families/src/transactions/function.rs
-//! Seeds: crates/families/src/transactions/meta.rs crates/families/src/transactions/tests
+//! Seeds: crates/workloads/src/transactions/scripts crates/workloads/src/transactions/function.rs
+//! Seeds: crates/workloads/src/transactions/meta.rs crates/workloads/src/transactions/tests
 
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use families::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
+use workloads::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
 use libfuzzer_sys::fuzz_target;
 use load::datum::Datum;
 use load::lane::KeptRow;

@@ -1,14 +1,14 @@
 //! GeoJSON and TopoJSON: read as a plan's key names it, and with the answers that follow from the shapes.
 //!
-//! Seeds: crates/families/tests/shapes crates/families/src/spatial/shapes/file.rs
+//! Seeds: crates/workloads/tests/shapes crates/workloads/src/spatial/shapes/file.rs
 
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use families::spatial::{Spatial, expected_of_shapes};
-use families::texts::NamedTexts;
-use families::texts::Texts;
-use families::workload::{Grants, Workload};
+use workloads::spatial::{Spatial, expected_of_shapes};
+use workloads::texts::NamedTexts;
+use workloads::texts::Texts;
+use workloads::workload::{Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};
 

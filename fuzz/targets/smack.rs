@@ -1,15 +1,15 @@
 //! Scripts in super-smack's language, with a file of words beside them: compiled, their rows made, and run for a while.
 //!
-//! Seeds: crates/families/src/smack
+//! Seeds: crates/workloads/src/smack
 
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use families::smack::SuperSmack;
-use families::texts::NamedTexts;
-use families::texts::Texts;
-use families::work::StreamWork;
-use families::workload::{Action, Grants, Workload};
+use workloads::smack::SuperSmack;
+use workloads::texts::NamedTexts;
+use workloads::texts::Texts;
+use workloads::work::StreamWork;
+use workloads::workload::{Action, Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use load::stream::{Next, Stream};
 use model::{Point, Value};

@@ -1,19 +1,19 @@
 //! URLs of systems, by each engine's own reader, under the permits of an agent that allows nothing.
 //!
-//! Seeds: docs/tls.md crates/systems/src/postgres/url.rs crates/systems/src/mysql/url.rs
-//! Seeds: crates/systems/src/sqlserver/url.rs
+//! Seeds: docs/tls.md crates/engines/src/postgres/url.rs crates/engines/src/mysql/url.rs
+//! Seeds: crates/engines/src/sqlserver/url.rs
 
 #![no_main]
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use engine::Registry;
+use conductor::Registry;
 use etalon_fuzz::{chosen, text};
-use families::permits::NamedPermits;
-use families::permits::Permits;
-use families::system::Consent;
-use families::system::OpenRequest;
+use workloads::permits::NamedPermits;
+use workloads::permits::Permits;
+use workloads::system::Consent;
+use workloads::system::OpenRequest;
 use libfuzzer_sys::fuzz_target;
 use model::SystemPlan;
 

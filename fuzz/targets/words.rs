@@ -1,12 +1,12 @@
 //! Short texts of plans and command lines: times, lists, SQLIO's command lines and files.
 //!
-//! Seeds: docs/disk.md crates/model/src/duration.rs crates/formats/src/sqlio crates/families/src/smack/gen_data.rs
+//! Seeds: docs/disk.md crates/model/src/duration.rs crates/formats/src/sqlio crates/workloads/src/smack/gen_data.rs
 
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use families::smack::GenData;
-use families::spatial::Query;
+use workloads::smack::GenData;
+use workloads::spatial::Query;
 use formats::sqlio;
 use libfuzzer_sys::fuzz_target;
 use model::{duration, plan};

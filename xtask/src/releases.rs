@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::{ask, requirements};
 
 /// Where tests look for servers besides the installed ones: `ENGINE=FOLDER`, separated as in `PATH`; see
-/// `crates/engine/tests/shared/releases.rs`.
+/// `crates/conductor/tests/shared/releases.rs`.
 pub const VARIABLE: &str = "ETALON_TEST_SERVERS";
 
 /// What fetches them, by the names of Debian's packages.

@@ -28,7 +28,7 @@ pub struct Options {
 }
 
 /// Folders of the engines.
-const ENGINES: &str = "crates/systems/src";
+const ENGINES: &str = "crates/engines/src";
 
 /// An engine that a build has only with a feature, as `conformance.toml` in its folder says.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Errors for people: what was tried, where in the plan, what came back, what to do.
 
-use engine::ExperimentError;
+use conductor::ExperimentError;
 use load::error::{Failure, FailureKind};
 
 use crate::exit::Exit;

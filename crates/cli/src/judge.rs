@@ -1,6 +1,6 @@
 //! What the conductor asks of a plan that ends when it is sure.
 
-use engine::look::Judge;
+use conductor::look::Judge;
 use model::{Look, RowSoFar, Standing};
 use report::Evidence;
 use report::look::look;

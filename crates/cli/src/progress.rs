@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use engine::Registry;
-use families::system::{Notice, Notices};
+use conductor::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
@@ -13,6 +12,7 @@ use model::{
     Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, RowSoFar, RunRecord, RunState, Standing,
     Stop,
 };
+use workloads::system::{Notice, Notices};
 
 use report::number::count;
 use report::text::wrapped;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::error::CliError;
-use families::smack::{BUILT_IN, SmackScript};
+use workloads::smack::{BUILT_IN, SmackScript};
 
 /// A script with the values of its `$1`, `$2`, ….
 #[derive(Clone, Debug)]

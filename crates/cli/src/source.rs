@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::Registry;
+use conductor::Registry;
 use load::error::Failure;
 use model::Plan;
 use model::plan::{Changes, Form};

@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::Registry;
-use engine::site::{Places, Site, SiteJob};
-use families::system::{Notices, OpenRequest, Part};
-use families::texts::Texts;
-use families::workload::{Action, Grants};
+use conductor::Registry;
+use conductor::site::{Places, Site, SiteJob};
 use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
 use load::observer::Observer;
 use load::worker::TaskLog;
 use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
+use workloads::system::{Notices, OpenRequest, Part};
+use workloads::texts::Texts;
+use workloads::workload::{Action, Grants};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
@@ -303,7 +303,7 @@ impl Places for Fleet {
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
         let facts = self.clients.iter().map(|agent| match self.shared.link.call(agent, &Ask::HostFacts)? {
-            Answer::Facts(facts) => Ok((format!("{}{agent}", engine::experiment::CLIENT_HOST), facts)),
+            Answer::Facts(facts) => Ok((format!("{}{agent}", conductor::experiment::CLIENT_HOST), facts)),
             other => Err(unexpected(agent, &other)),
         });
         facts.collect()

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use families::dataset::Tables;
-use families::system::Part;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, segments};
 use load::observer::{Observer, Tick};
 use load::worker::TaskLog;
 use model::{Case, SystemPlan};
+use workloads::dataset::Tables;
+use workloads::system::Part;
 
 use crate::clock::Clock;
 use crate::fleet::Shared;

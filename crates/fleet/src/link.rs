@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use families::system::{Notice, Notices};
 use load::error::{Failure, FailureKind};
+use workloads::system::{Notice, Notices};
 
 use crate::bus::{Bus, BusError};
 use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, prefix};

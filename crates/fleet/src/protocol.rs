@@ -6,11 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::site::Inspection;
-use families::dataset::Tables;
-use families::system::Part;
-use families::transactions::Moment;
-use families::work::LoadKind;
+use conductor::site::Inspection;
 use load::counters::{Counters, Placement};
 use load::error::Failure;
 use load::generator::HostLoad;
@@ -19,6 +15,10 @@ use load::surroundings::Surroundings;
 use load::worker::TaskLog;
 use model::{Case, Facts, Reading, RunRecord, Schedule, SystemPlan};
 use serde::{Deserialize, Serialize};
+use workloads::dataset::Tables;
+use workloads::system::Part;
+use workloads::transactions::Moment;
+use workloads::work::LoadKind;
 
 use crate::texts::{TextId, TextPiece};
 

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::site::{Site, SiteJob};
-use families::dataset::Tables;
-use families::system::Part;
-use families::transactions::Moment;
-use families::work::LoadKind;
-use families::work::StreamWork;
-use families::workload::{Action, Task};
+use conductor::site::{Site, SiteJob};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
 use load::observer::Observer;
 use load::run::{LoadRun, ServerCounters};
 use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
+use workloads::dataset::Tables;
+use workloads::system::Part;
+use workloads::transactions::Moment;
+use workloads::work::LoadKind;
+use workloads::work::StreamWork;
+use workloads::workload::{Action, Task};
 
 use crate::fleet::Shared;
 use crate::link::Waiting;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use families::texts::NamedTexts;
 use load::error::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use workloads::texts::NamedTexts;
 
 use crate::parts;
 

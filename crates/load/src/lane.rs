@@ -285,17 +285,17 @@ pub enum Instants {
 /// What every lane of statements owes the loop, and what holds it, is in `docs/extending.md`. In short:
 ///
 /// - **Messages.** An operation is a message: one statement, or several that a script joins with `\;`. Parameters are numbered
-///   across the message ([`StatementOp::parameters`](families::transactions::StatementOp::parameters)); a library that
+///   across the message ([`StatementOp::parameters`](workloads::transactions::StatementOp::parameters)); a library that
 ///   takes one statement at a time gets them numbered for each by
-///   [`ScriptStatement::parts`](families::transactions::ScriptStatement::parts), and those of a text by
-///   [`split`](families::transactions::split). Kept rows are one entry for each statement of the message.
+///   [`ScriptStatement::parts`](workloads::transactions::ScriptStatement::parts), and those of a text by
+///   [`split`](workloads::transactions::split). Kept rows are one entry for each statement of the message.
 /// - **Autocommit.** What stands outside `BEGIN` and `COMMIT` is committed when its operation has ended well. `BEGIN` is an
 ///   operation like others, in the dialect's words.
 /// - **Recovery.** After a failure [`Lane::recover`] is called once, whatever the failure was: inside a transaction or not, on a
 ///   connection that is gone, or where the system has rolled back by itself. Afterwards the client begins its next transaction.
 ///   What has failed leaves nothing. It is called after [`Lane::end_transaction`] has failed, too.
 /// - **Refusals.** What the engine cannot do, such as a pipeline or connections that are made again, is refused by
-///   [`System::drive`](families::system::System::drive) before the load begins, and never done in another way.
+///   [`System::drive`](workloads::system::System::drive) before the load begins, and never done in another way.
 pub trait Lane {
     const INSTANTS: Instants = Instants::Worker;
 

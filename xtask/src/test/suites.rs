@@ -16,8 +16,15 @@ use wait4::Wait4 as _;
 use super::skipped::{self, Skipped};
 
 /// Suites that take longest, in this order: started first, none of them is waited for alone.
-const LONGEST: [&str; 7] =
-    ["cli, cli", "Windows, under Wine", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
+const LONGEST: [&str; 7] = [
+    "cli, cli",
+    "Windows, under Wine",
+    "documents",
+    "conductor, conformance",
+    "cli, fleet",
+    "engines",
+    "report, report",
+];
 
 /// Tests of what other programs at work change, such as a share of the processors or of a disk: the suite that they are of, and
 /// parts of their names. They run one by one when all others have ended.

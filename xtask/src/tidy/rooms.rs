@@ -19,12 +19,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("formats", &["stats", "model"]),
     ("audit", &["formats", "stats", "model"]),
     ("load", &["host", "stats", "model"]),
-    ("families", &["load", "host", "stats", "model"]),
-    ("systems", &["families", "load", "wire", "host", "model"]),
-    ("engine", &["systems", "families", "load", "host", "store", "model"]),
-    ("fleet", &["engine", "families", "load", "host", "store", "model"]),
+    ("workloads", &["load", "host", "stats", "model"]),
+    ("engines", &["workloads", "load", "wire", "host", "model"]),
+    ("conductor", &["engines", "workloads", "load", "host", "store", "model"]),
+    ("fleet", &["conductor", "workloads", "load", "host", "store", "model"]),
     ("report", &["store", "stats", "model"]),
-    ("cli", &["fleet", "engine", "families", "load", "report", "audit", "formats", "store", "host", "stats", "model"]),
+    (
+        "cli",
+        &["fleet", "conductor", "workloads", "load", "report", "audit", "formats", "store", "host", "stats", "model"],
+    ),
     ("xtask", &[]),
 ];
 
@@ -47,7 +50,7 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
         match room.split('/').collect::<Vec<&str>>()[..] {
             [room] => findings.extend(check(path, room, &text)?),
-            ["systems", .., engine, "ffi"] => findings.extend(check_foreign(path, engine, &text)?),
+            ["engines", .., engine, "ffi"] => findings.extend(check_foreign(path, engine, &text)?),
             _ if path.starts_with("crates/") => {
                 let advice = "a crate is a folder of crates/, or `ffi` in the folder of an engine".to_owned();
                 findings.push(Finding { path: path.clone(), line: 1, rule: "rooms", item: "place".into(), advice });
@@ -71,8 +74,8 @@ fn drawing() -> String {
             .iter()
             .rev()
             .map(|(room, knows)| match knows {
-                [] => format!("{room:<8} ─▶ nothing\n"),
-                knows => format!("{room:<8} ─▶ {}\n", knows.join(" ")),
+                [] => format!("{room:<9} ─▶ nothing\n"),
+                knows => format!("{room:<9} ─▶ {}\n", knows.join(" ")),
             })
             .collect::<String>()
     )
@@ -175,12 +178,12 @@ mod tests {
         for table in ["dependencies", "dev-dependencies", "target.'cfg(unix)'.dependencies"] {
             let text = format!(
                 "[package]\nname = \"report\"\n[{table}]\nstore.workspace = true\n\
-                 engine.workspace = true\n"
+                 conductor.workspace = true\n"
             );
             let found = check("crates/report/Cargo.toml", "report", &text).unwrap();
             assert_eq!(
                 found[0].to_string(),
-                "crates/report/Cargo.toml:5: rooms: report does not know engine: only store, stats, model"
+                "crates/report/Cargo.toml:5: rooms: report does not know conductor: only store, stats, model"
             );
             assert_eq!(found.len(), 1);
         }
@@ -201,7 +204,7 @@ mod tests {
     #[test]
     fn the_crate_of_a_library_in_c_knows_none_of_ours() {
         let good = "[package]\nname = \"abc-ffi\"\n[dependencies]\nlibabc-sys = \"1\"\n";
-        let path = "crates/systems/src/abc/ffi/Cargo.toml";
+        let path = "crates/engines/src/abc/ffi/Cargo.toml";
         assert_eq!(check_foreign(path, "abc", good).unwrap(), []);
         let found =
             check_foreign(path, "abc", "[package]\nname = \"x\"\n[dependencies]\nload.workspace = true\n").unwrap();

@@ -12,10 +12,10 @@ use super::Finding;
 /// The only room with `unsafe` and code for one platform.
 const HOST: &str = "crates/host/";
 /// Where the crate of a library in C is, in the folder of its engine.
-const ENGINES: &str = "crates/systems/";
+const ENGINES: &str = "crates/engines/";
 const FOREIGN: &str = "/ffi/";
 /// Where a database may be named.
-const DATABASE_ROOM: &str = "crates/systems/src/";
+const DATABASE_ROOM: &str = "crates/engines/src/";
 /// What code elsewhere must not name.
 const DATABASES: [&str; 11] =
     ["sqlite", "sqlite3", "postgres", "postgresql", "pg", "mysql", "mariadb", "mssql", "sqlserver", "oracle", "duckdb"];
@@ -171,8 +171,8 @@ mod tests {
         let bad = "fn f() { unsafe { g() } }\nm! { unsafe { g() } }\nunsafe impl Send for X {}\n";
         assert_eq!(found(bad), ["1 unsafe", "2 unsafe", "3 unsafe"]);
         assert_eq!(found_in("crates/host/src/ring.rs", bad), NOTHING);
-        assert_eq!(found_in("crates/systems/src/abc/ffi/lib.rs", bad), NOTHING);
-        assert_eq!(found_in("crates/systems/src/abc/lane.rs", bad).len(), 3);
+        assert_eq!(found_in("crates/engines/src/abc/ffi/lib.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/engines/src/abc/lane.rs", bad).len(), 3);
         assert_eq!(found_in("crates/report/ffi/lib.rs", bad).len(), 3);
         assert_eq!(found("// unsafe\nconst A: &str = \"unsafe\";"), NOTHING);
     }
@@ -205,7 +205,7 @@ mod tests {
                    const A: &str = r\"SQLite\";\nfn g() { matches!(s, \"mssql\") }\n";
         let names = ["2 database-name", "3 database-name", "5 database-name", "6 database-name"];
         assert_eq!(found(bad), names);
-        assert_eq!(found_in("crates/systems/src/x.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/engines/src/x.rs", bad), NOTHING);
         assert_eq!(found_in("crates/load/src/worker/tests.rs", bad), NOTHING);
         assert_eq!(found("const A: &str = \"postgres is a server\";"), NOTHING);
         assert_eq!(

@@ -206,7 +206,7 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
         }
         return Ok(Script { text: as_path(script, catalog), kind: ScriptKind::Smack, tables: TablesOf::Script });
     }
-    let own = families::transactions::pgbench_tables(1);
+    let own = workloads::transactions::pgbench_tables(1);
     let (mut parts, mut tables) = (Vec::new(), TablesOf::User);
     for part in script.split(',').map(str::trim) {
         let (name, weight) = match part.rsplit_once('@') {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::Registry;
+use conductor::Registry;
 use model::{Length, Plan};
 
 use crate::commands::plan::expected_whole;

@@ -8,7 +8,7 @@ pub mod words;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use engine::Registry;
+use conductor::Registry;
 use model::catalog::OwnSystem;
 use model::plan::{Changes, NamedSystem, PrivateServer, without_password};
 use model::{Catalog, Plan, SystemPlan, duration};

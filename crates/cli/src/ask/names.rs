@@ -206,7 +206,7 @@ fn fit(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::Registry;
+    use conductor::Registry;
 
     use super::super::words;
     use super::*;

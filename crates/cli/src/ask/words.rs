@@ -223,7 +223,7 @@ fn unknown(argument: &str, catalog: &Catalog) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    use engine::Registry;
+    use conductor::Registry;
 
     use super::*;
 

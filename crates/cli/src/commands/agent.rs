@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use engine::Registry;
-use families::permits::{self, Logins, NamedPermits};
+use conductor::Registry;
 use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
+use workloads::permits::{self, Logins, NamedPermits};
 
 use super::run::choice;
 use crate::args::{AgentArgs, AgentsArgs, Nats};

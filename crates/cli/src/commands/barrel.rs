@@ -1,8 +1,8 @@
 //! `--format super-smack`: the Query Barrel Report of each case, and the script's own `print` lines.
 
-use families::smack::{Shown, SmackScript};
 use report::Evidence;
 use report::barrel::{self, BarrelReport, Runs};
+use workloads::smack::{Shown, SmackScript};
 
 use crate::error::CliError;
 use crate::smack::Called;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use engine::Registry;
-use families::system::{Consent, Notices, OpenRequest};
+use conductor::Registry;
 use host::doctor::{Build, Check, Status};
 use model::{Facts, Plan};
 use serde_json::json;
+use workloads::system::{Consent, Notices, OpenRequest};
 
 use crate::args::{DoctorArgs, PlanSource, Question};
 use crate::error::CliError;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::Registry;
-use engine::experiment::ExperimentOptions;
+use conductor::Registry;
+use conductor::experiment::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
 use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
 use report::comparison::MOST_MORE;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::Registry;
+use conductor::Registry;
 use host::files::{self, Occupant, PutError, Replacing};
 use serde_json::json;
 

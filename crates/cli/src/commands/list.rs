@@ -1,6 +1,6 @@
 //! `etalon list`: what can be named, on one screen; with `--all`, what each of it is.
 
-use engine::Registry;
+use conductor::Registry;
 use serde_json::{Map, json};
 
 use super::named::{self, Kind, Named};

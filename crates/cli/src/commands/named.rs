@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use families::{smack, transactions};
 use model::catalog::{EngineSpec, Visibility};
 use model::{Catalog, KeySpec, WorkloadSpec};
 use report::text::wrapped;
 use serde_json::json;
+use workloads::{smack, transactions};
 
 use crate::source::{self, BUILT_IN};
 

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use engine::Registry;
-use engine::capacity_run::{self, MOST_RUNS, RUNS, usual_loads};
-use families::dataset::{Dataset, Tables};
-use families::transactions::Shell;
-use families::workload::{Action, Grants, Task};
+use conductor::Registry;
+use conductor::capacity_run::{self, MOST_RUNS, RUNS, usual_loads};
 use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Reset, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
+use workloads::dataset::{Dataset, Tables};
+use workloads::transactions::Shell;
+use workloads::workload::{Action, Grants, Task};
 
 use super::pilot::{PilotForecast, forecast_from_pilot};
 use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::{Registry, capacity_run};
+use conductor::{Registry, capacity_run};
 use load::error::Failure;
 use model::{Case, Length, Plan, Promise, Schedule, SystemPlan};
 use serde_json::json;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clap::Parser as _;
-use engine::Registry;
-use engine::experiment::ExperimentOptions;
+use conductor::Registry;
+use conductor::experiment::ExperimentOptions;
 use model::plan::Unmasked;
 use model::{Order, Plan, RunState, Schedule};
 use report::number::count;
@@ -35,7 +35,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     // Rounds that stopped half-way are repeated with their measured runs.
     let result = if store.pending()?.is_empty() {
         printer.note("nothing is pending: every run has been measured");
-        Ok(engine::ExperimentEnd::Complete { failed: 0 })
+        Ok(conductor::ExperimentEnd::Complete { failed: 0 })
     } else {
         printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "run")));
         // In sequential order a round's runs are far apart anyway.

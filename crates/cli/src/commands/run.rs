@@ -4,17 +4,17 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::experiment::ExperimentOptions;
-use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
-use families::system::Consent;
-use families::transactions::Shell;
-use families::workload::Grants;
+use conductor::experiment::ExperimentOptions;
+use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
 use load::error::{Failure, FailureKind};
 use model::{Plan, Stop};
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};
+use workloads::system::Consent;
+use workloads::transactions::Shell;
+use workloads::workload::Grants;
 
 use super::plan::{lengthened_text, runs_text, time_text};
 use super::report::conclude;

@@ -1,6 +1,6 @@
 //! `etalon schema`: for editors and for programs that read `--json`.
 
-use engine::Registry;
+use conductor::Registry;
 
 use crate::args::{SchemaArgs, WhichSchema};
 use crate::error::CliError;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use engine::Registry;
+use conductor::Registry;
 use model::{RunState, near};
 use serde_json::json;
 use store::Store;

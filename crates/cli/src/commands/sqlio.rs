@@ -1,6 +1,6 @@
 //! `etalon sqlio`: a command line of SQLIO's, or a batch file of them, as an experiment.
 
-use engine::Registry;
+use conductor::Registry;
 use formats::sqlio::Wording;
 
 use super::run::{fresh_seed, run_loaded};

@@ -1,6 +1,5 @@
 //! Étalon's runs in SQLIO's output format.
 
-use families::disk::target_parts;
 use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Op, Pattern, Pool, PoolLine, Report,
     SizeLine, SizeOrigin, SqlioMeasured, Timing, Wording,
@@ -8,6 +7,7 @@ use formats::sqlio::{
 use model::{Case, Reading, RunState, Value};
 use report::{Evidence, SeriesSource};
 use store::StoredRun;
+use workloads::disk::target_parts;
 
 use super::{Called, CalledRun};
 use crate::error::CliError;

@@ -53,7 +53,7 @@ fn resume_removes_no_store_though_nothing_is_measured_in_it() {
 
 /// A store as left by an étalon killed before the first run.
 fn empty_store(scene: &Scene) -> PathBuf {
-    let registry = engine::Registry::built_in();
+    let registry = conductor::Registry::built_in();
     let path = scene.path().join("p.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     let plan = model::Plan::parse(&text, "p.toml", &Default::default(), &registry.catalog(), 7).unwrap().0;

@@ -42,18 +42,18 @@ mod outputs;
 mod own_limits;
 mod power;
 mod published;
-#[path = "../../../engine/tests/shared/releases.rs"]
+#[path = "../../../conductor/tests/shared/releases.rs"]
 mod releases;
 mod remedies;
 mod reset;
 mod results;
 mod rows;
 mod scene;
-#[path = "../../../engine/tests/shared/server.rs"]
+#[path = "../../../conductor/tests/shared/server.rs"]
 mod server;
 mod server_changes;
 mod silence;
-#[path = "../../../engine/tests/shared/slow.rs"]
+#[path = "../../../conductor/tests/shared/slow.rs"]
 mod slow;
 mod smack;
 mod sqlio;

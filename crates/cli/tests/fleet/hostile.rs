@@ -8,10 +8,8 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::Registry;
-use engine::site::Inspection;
-use families::dataset::Tables;
-use families::system::Part;
+use conductor::Registry;
+use conductor::site::Inspection;
 use fleet::bus::{Bus, INBOX, Results};
 use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, prefix};
 use fleet::{Server, TextId, TextPiece};
@@ -19,6 +17,8 @@ use load::error::{Failure, FailureKind};
 use model::plan::{Changes, PrivateServer};
 use model::{Case, Plan, SystemPlan, Value, VolumePlan};
 use sha2::{Digest as _, Sha256};
+use workloads::dataset::Tables;
+use workloads::system::Part;
 
 use crate::nats::Nats;
 use crate::scene::Scene;

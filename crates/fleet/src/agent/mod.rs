@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use engine::Registry;
-use families::permits::NamedPermits;
-use families::permits::Permits;
+use conductor::Registry;
 use host::reactor::Choice;
 use load::error::{Failure, FailureKind};
 use serde::Deserialize;
+use workloads::permits::NamedPermits;
+use workloads::permits::Permits;
 
 use crate::bus::{Bus, BusError, Handler, INBOX, Server};
 use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, prefix};

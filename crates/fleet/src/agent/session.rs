@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::site::Here;
-use families::system::{Part, System};
+use conductor::site::Here;
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use model::SystemPlan;
+use workloads::system::{Part, System};
 
 use super::job::{Job, Waits};
 use super::{Shared, work};

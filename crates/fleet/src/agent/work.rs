@@ -4,18 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::site::{Here, Inspection, Site as _, SiteJob, watch};
-use families::dataset::Tables;
-use families::system::{Consent, Notice, Notices, OpenRequest, Part, System};
-use families::texts::Texts;
-use families::work::{StreamTask, StreamWork as Load};
-use families::workload::{Action, Grants, Task};
+use conductor::site::{Here, Inspection, Site as _, SiteJob, watch};
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
 use load::surroundings::Surroundings;
 use load::worker::TaskLog;
 use model::{Caches, Facts, RunState, Schedule, SystemPlan};
+use workloads::dataset::Tables;
+use workloads::system::{Consent, Notice, Notices, OpenRequest, Part, System};
+use workloads::texts::Texts;
+use workloads::work::{StreamTask, StreamWork as Load};
+use workloads::workload::{Action, Grants, Task};
 
 use super::Shared;
 use super::job::{Job, Waits, Watching};

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::ExperimentEnd;
-use engine::site::{Places as _, SiteJob};
-use families::dataset::Tables;
-use families::system::{Consent, OpenRequest};
-use families::workload::Grants;
+use conductor::ExperimentEnd;
+use conductor::site::{Places as _, SiteJob};
 use fleet::Agent;
 use load::observer::{Observer, Silent};
 use load::worker::TaskLog;
 use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
+use workloads::dataset::Tables;
+use workloads::system::{Consent, OpenRequest};
+use workloads::workload::Grants;
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -120,14 +120,14 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     let nats = Arc::new(Mutex::new(nats));
     let server = Arc::clone(&nats);
     let fleet = nats.lock().unwrap().fleet(&plan, "test").unwrap();
-    let options = engine::experiment::ExperimentOptions {
+    let options = conductor::experiment::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         patience: Duration::from_secs(3),
         ..crate::scene::options()
     };
     let mut once = Once(Mutex::new(Some(move || server.lock().unwrap().restart())), Vec::new());
-    let registry = engine::Registry::built_in();
-    let ended = engine::Conductor::new(&registry, &plan, &mut store, options).run(&mut once).unwrap();
+    let registry = conductor::Registry::built_in();
+    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run(&mut once).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput").len(), 2);
 }
@@ -168,7 +168,7 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
 
 /// The first run's job.
 fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -> T {
-    let task = engine::Registry::built_in().workload(&case.workload).unwrap();
+    let task = conductor::Registry::built_in().workload(&case.workload).unwrap();
     let task = task.task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
@@ -179,7 +179,7 @@ fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -
         seed,
         interrupt: &interrupt,
         co_located: &[],
-        inspection: engine::site::Inspection::Quick,
+        inspection: conductor::site::Inspection::Quick,
     })
 }
 
@@ -247,7 +247,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let interrupt = Arc::new(AtomicBool::new(false));
     let fleet = nats.fleet_until(&plan, "test", &interrupt).unwrap();
-    let options = engine::experiment::ExperimentOptions {
+    let options = conductor::experiment::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         interrupt: Arc::clone(&interrupt),
         ..crate::scene::options()
@@ -258,8 +258,8 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
         flag.store(true, Ordering::Relaxed);
     };
     let mut observer = Tasks { once: Once(Mutex::new(Some(stop)), Vec::new()), ended: 0 };
-    let registry = engine::Registry::built_in();
-    let ended = engine::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
+    let registry = conductor::Registry::built_in();
+    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
     assert_eq!(ended, ExperimentEnd::Interrupted);
     assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
 }

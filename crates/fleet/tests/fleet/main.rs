@@ -12,7 +12,7 @@ mod faults;
 mod plans;
 mod refusals;
 mod scene;
-#[path = "../../../engine/tests/shared/stored.rs"]
+#[path = "../../../conductor/tests/shared/stored.rs"]
 mod stored;
 mod sums;
 mod texts;

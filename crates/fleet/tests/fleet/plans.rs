@@ -1,6 +1,6 @@
 //! Whole experiments by way of agents.
 
-use engine::{Conductor, ExperimentEnd, Registry};
+use conductor::{Conductor, ExperimentEnd, Registry};
 use load::observer::Silent;
 use model::{RunState, SeriesKind};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::ExperimentError;
+use conductor::ExperimentError;
 use fleet::AgentOptions;
 use load::observer::Silent;
 

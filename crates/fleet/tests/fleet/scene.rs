@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::experiment::ExperimentOptions;
-use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
-use families::permits::NamedPermits;
-use families::system::Consent;
+use conductor::experiment::ExperimentOptions;
+use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use load::observer::Observer;
 use model::{Measurement, Plan};
 use store::Store;
+use workloads::permits::NamedPermits;
+use workloads::system::Consent;
 
 pub struct Nats {
     child: Option<Child>,
@@ -145,7 +145,7 @@ impl Nats {
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Fleet, load::error::Failure> {
         let options = FleetOptions {
-            notices: families::system::Notices::default(),
+            notices: workloads::system::Notices::default(),
             server: self.server(),
             experiment: experiment.to_owned(),
             patience: plan.fleet.as_ref().unwrap().patience,

@@ -3,16 +3,16 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::{ExperimentEnd, Registry};
-use families::order_entry::OrderEntryWorkload;
-use families::permits::NamedPermits;
-use families::system::{Consent, OpenRequest};
-use families::workload::{Action, Grants};
+use conductor::{ExperimentEnd, Registry};
 use fleet::{Agent, AgentOptions};
 use load::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, segments};
 use load::observer::{Observer, Silent, Tick};
 use load::series::Latencies;
 use model::{PlannedRun, SeriesKind};
+use workloads::order_entry::OrderEntryWorkload;
+use workloads::permits::NamedPermits;
+use workloads::system::{Consent, OpenRequest};
+use workloads::workload::{Action, Grants};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::ExperimentEnd;
+use conductor::ExperimentEnd;
 use load::observer::Observer;
 use model::{Case, PlannedRun};
 

@@ -1,0 +1,502 @@
+//! A run that finds the highest load at which a promise is kept.
+
+use std::time::Duration;
+
+use model::metric::{CAPACITY, FAILED_SHARE};
+use model::{
+    Case, Direction, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Price, Promise, Reading, Role,
+    RunRecord, RunState, Schedule, SeriesKind, Value,
+};
+
+use crate::capacity::{Found, Search};
+pub use crate::capacity::{MOST_RUNS, RUNS};
+use load::error::{Failure, FailureKind};
+use load::measure::client::SATURATED_SHARE;
+use load::measure::shape::over;
+use load::observer::{Observer, StepProgress};
+use load::series::share_beyond;
+use workloads::workload::Task;
+
+/// The fewest operations of which a share of 99 in 100 says something.
+const FEWEST: f64 = 100.0;
+
+/// A short run at a low rate is lengthened up to this many times the schedule's length.
+pub const LONGEST: u32 = 10;
+
+/// A short run of the case that it is given, whose keys name its rate, of a length; the number is its own within the search.
+pub type ShortRun<'a> = dyn FnMut(&Case, u32, Duration, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
+
+/// The length of a short run at a rate: the schedule's, or as much longer as it takes for [enough](Promise::ENOUGH) operations.
+fn length_at(rate: f64, length: Duration) -> Duration {
+    /// Chance has some more or fewer of them come.
+    const ROOM: f64 = 1.02;
+    let longest = length * LONGEST;
+    Duration::try_from_secs_f64(ROOM * Promise::ENOUGH / rate).unwrap_or(longest).clamp(length, longest)
+}
+
+/// One search by short runs of a length; `phase` and `between` as of [`Search`], `unit` of the rate.
+///
+/// # Errors
+/// A short run failed: with the points of those before it.
+pub fn seek(
+    (case, promise, length): (&Case, Promise, Duration),
+    (phase, between): (f64, f64),
+    unit: &str,
+    run: &mut ShortRun<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
+    let mut tried = Tried { promise, records: Vec::new() };
+    observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
+    let first = run(&at(case, None), 0, length, observer).map_err(|failure| (failure, Vec::new()))?;
+    let reached = match tried.take(None, first) {
+        Ok(point) => point.throughput,
+        Err(aborted) => return Ok(*aborted),
+    };
+    let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / (length * LONGEST).as_secs_f64());
+    while let Some(rate) = search.next().filter(|rate| *rate >= least) {
+        let longer = Some(length_at(rate, length)).filter(|longer| *longer > length);
+        let lasting = longer.map_or(String::new(), |longer| format!(", {:.0} s", longer.as_secs_f64().ceil()));
+        let what = format!("at {} {unit}{lasting}", rate.round());
+        observer.step(StepProgress {
+            what: &what,
+            done: tried.records.len(),
+            of: tried.records.len().max(RUNS as usize - 1) + 1,
+        });
+        let next = run(&at(case, Some(rate)), tried.number(), longer.unwrap_or(length), observer)
+            .map_err(|failure| (failure, tried.points()))?;
+        match tried.take(Some(rate), next) {
+            Ok(point) => search.take(point),
+            Err(aborted) => return Ok(*aborted),
+        }
+    }
+    Ok(tried.record(&search, (between, length), unit))
+}
+
+/// The case at a rate, by whose promise it is counted; without one each client asks as soon as it is answered.
+fn at(case: &Case, rate: Option<f64>) -> Case {
+    let mut point: Point = case.point.clone();
+    match rate {
+        Some(rate) => point.insert("rate".to_owned(), Value::Float(rate)),
+        None => point.remove("arrivals"),
+    };
+    Case { point, ..case.clone() }
+}
+
+/// Short runs in their order.
+struct Tried {
+    promise: Promise,
+    records: Vec<(LoadPoint, RunRecord)>,
+}
+
+impl Tried {
+    fn number(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    fn points(&self) -> Vec<LoadPoint> {
+        self.records.iter().map(|(point, _)| point.clone()).collect()
+    }
+
+    /// What it says of the promise, or the record itself of a run that was broken off, with what was tried before it.
+    fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
+        if record.state != RunState::Measured {
+            return Err(Box::new(RunRecord { points: self.points(), ..record }));
+        }
+        let point = point_of(&self.promise, rate, &record);
+        self.records.push((point.clone(), record));
+        Ok(point)
+    }
+
+    /// The runs that were made at a rate, each with its rate.
+    fn at_rates(&self) -> impl DoubleEndedIterator<Item = (f64, &RunRecord)> {
+        self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)))
+    }
+
+    /// From sending on they kept half of the promised time, so they came late by waiting for a client; and where the system itself
+    /// slows down under all clients, more of them would only wait there instead.
+    fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
+        const SHARE_OF_PROMISE: f64 = 0.5;
+        /// Below it chance and rare stalls let operations wait for a client as well.
+        const BUSY_SHARE: f64 = 0.5;
+        const SLOWED: f64 = 1.1;
+        let broke = search.worst().filter(|point| point.late_share > Promise::LATE)?;
+        let (closed, under_all) = self.records.first()?;
+        let (_, under_least) = self.at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
+        let at_break = self.at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
+        let limit = self.promise.response_p99.mul_f64(SHARE_OF_PROMISE);
+        let is_alone_kept = share_beyond(&at_break.series, SeriesKind::Service, limit)? <= Promise::LATE;
+        let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
+        let is_slowed = service_us(under_all, "p50")? > SLOWED * service_us(under_least, "p50")?;
+        let key = at_once(unit);
+        let place = if key == "depth" { "a place among those under way" } else { "a free client" };
+        let is_disturbed = at_break.marks.iter().any(|mark| mark.kind.is_disturbance());
+        let unless = if is_disturbed { " (unless what else went on at the machine held them up)" } else { "" };
+        (is_alone_kept && is_busy && !is_slowed).then(|| {
+            let detail = format!(
+                "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {} of being sent: they \
+                 were late by waiting for {place}{unless}, and the system was no slower when all were busy. More `{key}` \
+                 may carry more",
+                broke.rate.unwrap_or_default().round(),
+                model::duration::format(limit)
+            );
+            Mark::new(MarkKind::TooFewClients, detail)
+        })
+    }
+
+    fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
+        let reading = match search.found(between) {
+            Some(Found::Rate(rate)) => Reading::Value(rate),
+            Some(Found::NoneKeeps(point)) => Reading::unavailable(none_keeps(&self.promise, &point, unit)),
+            Some(Found::AllKeep(point)) => Reading::unavailable(all_keep(&point, unit)),
+            None => Reading::unavailable(format!(
+                "at a rate that the system may keep a short run has fewer than {FEWEST} operations: make them longer"
+            )),
+        };
+        let mut marks = each_once(&self.records);
+        marks.extend(reading.value().and_then(|rate| too_few(rate, length, unit)));
+        let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
+        marks.extend(client_saturated(search, unit).or_else(|| self.too_few_clients(search, unit)));
+        let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
+        let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
+        let points = self.points();
+        let best = search.best().or(search.worst()).cloned();
+        let mut series = Vec::new();
+        // What else is known is known of the highest rate that kept the promise, or of the lowest where none did.
+        if let Some((_, of_best)) = self.records.into_iter().find(|(point, _)| Some(point) == best.as_ref()) {
+            measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
+            marks.extend(of_best.marks.into_iter().filter(|mark| !is_distinguishable(mark)));
+            series = of_best.series;
+        }
+        RunRecord {
+            state: RunState::Measured,
+            reason: None,
+            began_unix_ms,
+            elapsed_s,
+            measurements,
+            series,
+            marks,
+            points,
+        }
+    }
+}
+
+/// What a unit of money buys of the capacity that was found.
+pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
+    let found = record.measurements.iter().find(|measurement| measurement.metric.id == CAPACITY)?;
+    let of = found.metric.unit.split('/').next().unwrap_or_default();
+    let (id, unit) = (format!("{CAPACITY}_per_{}", price.currency), format!("{of}/{}", price.currency));
+    let reading = match &found.reading {
+        Reading::Value(per_s) => Reading::Value(price.buys(*per_s)),
+        Reading::Unavailable(why) => Reading::Unavailable(why.clone()),
+    };
+    Some(Measurement::new(&id, &unit, Direction::Higher, Role::Primary, reading))
+}
+
+fn as_diagnostic(measurement: Measurement) -> Measurement {
+    let metric = Metric { role: Role::Diagnostic, ..measurement.metric };
+    Measurement { metric, ..measurement }
+}
+
+fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoint {
+    // What is not known to have succeeded keeps no promise.
+    let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
+    let late_share = late_share(promise, record, failed_share);
+    let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;
+    LoadPoint {
+        rate,
+        throughput: value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default(),
+        response_p50_us: value_of(record, "response_p50"),
+        response_p99_us: value_of(record, "response_p99"),
+        late_share,
+        failed_share,
+        is_kept: rate.map(|_| is_in_time && !has_mark(record, MarkKind::RateNotMet)),
+        is_client_saturated: has_mark(record, MarkKind::ClientSaturated) && is_client_full(promise, record),
+    }
+}
+
+fn has_mark(record: &RunRecord, kind: MarkKind) -> bool {
+    record.marks.iter().any(|mark| mark.kind == kind)
+}
+
+fn value_of(record: &RunRecord, id: &str) -> Option<f64> {
+    record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
+}
+
+/// A client that is late by a small part of the promised time does not limit the load.
+fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
+    const SHARE_OF_PROMISE: f64 = 0.1;
+    let promised_us = promise.response_p99.as_secs_f64() * 1e6;
+    record.measurements.iter().any(|Measurement { metric, reading }| match (metric.id.as_str(), reading.value()) {
+        ("loop_lag_p99", Some(lag_us)) => lag_us > SHARE_OF_PROMISE * promised_us,
+        (id, Some(share)) => (id.starts_with("client_busy_share") || id == "busiest_thread") && share > SATURATED_SHARE,
+        (_, None) => false,
+    })
+}
+
+/// From sending to the answer: of a disk it is its latency.
+fn service_us(record: &RunRecord, quantile: &str) -> Option<f64> {
+    record
+        .measurements
+        .iter()
+        .find(|found| ["service", "latency"].iter().any(|kind| found.metric.id == format!("{kind}_{quantile}")))?
+        .reading
+        .value()
+}
+
+/// What came later than promised, or waited longer when the run ended, of all that was not broken off.
+fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
+    let limit_ns = u64::try_from(promise.response_p99.as_nanos()).unwrap_or(u64::MAX);
+    let rate = value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default();
+    let ended = rate * record.elapsed_s / (1.0 - failed_share).max(f64::EPSILON);
+    // Failures are beyond every limit.
+    let late = value_of(record, &over(limit_ns)).unwrap_or(ended) - failed_share * ended;
+    if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
+}
+
+/// Rates above the capacity are not met, and a mark says what limits them; a short run's rate is the search's own.
+fn is_distinguishable(mark: &Mark) -> bool {
+    let is_of_rate = matches!(mark.kind, MarkKind::NotSteady | MarkKind::WarmUpTooShort);
+    mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
+}
+
+/// Marks of other work during the short runs, and of what voids them, each kind once.
+fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
+    let mut found: Vec<Mark> = Vec::new();
+    // What a backlog of the warm-up delays is late, which the promise itself shows.
+    let is_sought =
+        |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::Backlog | MarkKind::ClientSaturated);
+    for mark in records.iter().flat_map(|(_, record)| &record.marks) {
+        let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
+        if is_wanted && found.iter().all(|known| known.kind != mark.kind) {
+            found.push(mark.clone());
+        }
+    }
+    found
+}
+
+fn too_few(rate: f64, length: Duration, unit: &str) -> Option<Mark> {
+    let length = length_at(rate, length);
+    let operations = rate * length.as_secs_f64();
+    (operations < Promise::ENOUGH).then(|| {
+        let length = model::duration::format(length);
+        let detail = format!(
+            "at {} {unit} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may \
+             read some percent too much, more for one system than for another",
+            rate.round(),
+            operations.round(),
+            Promise::ENOUGH
+        );
+        Mark::new(MarkKind::TooFewOperations, detail)
+    })
+}
+
+/// The limit that was found is the load generator's own.
+fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
+    let point = [search.worst(), search.best()].into_iter().flatten().find(|point| point.is_client_saturated)?;
+    let rate = point.rate?.round();
+    let kept = if point.is_kept == Some(true) { "the promise was kept" } else { "the promise was not kept" };
+    let detail = format!("at {rate} {unit}, where {kept}, the client was at its own limit, not the system");
+    Some(Mark::new(MarkKind::ClientSaturated, detail))
+}
+
+fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
+    let rate = lowest.rate.unwrap_or_default().round();
+    let late = lowest.late_share * 100.0;
+    let failed = lowest.failed_share * 100.0;
+    let within = model::duration::format(promise.response_p99);
+    format!(
+        "no rate keeps the promise: at {rate} {unit}, the lowest that was tried, {late:.1} % came later than {within}, {failed:.1} % failed"
+    )
+}
+
+fn all_keep(highest: &LoadPoint, unit: &str) -> String {
+    let rate = highest.rate.unwrap_or_default().round();
+    let key = at_once(unit);
+    format!(
+        "every rate keeps the promise up to {rate} {unit}, more than its clients reach one after the other: ask with more \
+         `{key}`, or promise less time"
+    )
+}
+
+/// The key that says how many are asked for at once.
+fn at_once(unit: &str) -> &'static str {
+    if unit == "io/s" { "depth" } else { "clients" }
+}
+
+/// Holds the task of a case against the plan's schedule.
+///
+/// # Errors
+/// It cannot be run so; a promise with a rate, or by a count of transactions.
+pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
+    let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
+    match (Promise::from_point(&case.point), schedule.length) {
+        (Some(_), _) if has_rate => {
+            refusal("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
+        }
+        (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refusal(
+            "a response that takes as long as the whole short run would keep it",
+            "promise less time, or write a longer `duration` under `[schedule]`",
+        ),
+        (Some(_), Length::Transactions(_)) => refusal(
+            "short runs at a rate last a time, and the schedule counts transactions",
+            "write `duration` under `[schedule]`",
+        ),
+        _ => task.check(schedule),
+    }
+}
+
+fn refusal(cause: &str, hint: &str) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint))
+}
+
+/// Loads that a run of the case consists of; a search whose top is raised has more.
+pub fn usual_loads(case: &Case) -> u32 {
+    Promise::from_point(&case.point).map_or(1, |_| RUNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use load::observer::Silent;
+
+    use super::*;
+
+    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001 };
+    const SERVED_PER_S: f64 = 5_000.0;
+
+    fn case() -> Case {
+        let point: Point = [("arrivals".to_owned(), Value::Text("poisson".to_owned()))].into();
+        Case { point, benchmark: "b".to_owned(), workload: "transactions".to_owned(), system: "a".to_owned() }
+    }
+
+    /// What limits a load that comes too late, and how late the client itself is.
+    #[derive(Clone, Copy)]
+    struct Limit {
+        by_client: bool,
+        lag_us: f64,
+    }
+
+    /// Ten seconds of one server with exponential times.
+    fn short_run(rate: Option<f64>, rate_metric: &str, limit: Limit) -> RunRecord {
+        let is_met = rate.is_none_or(|rate| rate < SERVED_PER_S);
+        let throughput = rate.unwrap_or(SERVED_PER_S).min(SERVED_PER_S);
+        let room = SERVED_PER_S - throughput;
+        let late = throughput * 10.0 * if is_met && rate.is_some() { (-room * 0.02).exp() } else { 1.0 };
+        let mut marks = Vec::new();
+        if !is_met {
+            marks.push(Mark::new(MarkKind::RateNotMet, "as made up".to_owned()));
+        }
+        if limit.by_client && rate.is_some() && room < 100.0_f64.ln() / 0.02 {
+            marks.push(Mark::new(MarkKind::ClientSaturated, "as made up".to_owned()));
+        }
+        RunRecord {
+            state: RunState::Measured,
+            elapsed_s: 10.0,
+            marks,
+            measurements: vec![
+                measured(rate_metric, "1/s", throughput),
+                measured("response_p99", "us", if is_met { 100.0_f64.ln() / room.max(1.0) * 1e6 } else { 1e9 }),
+                measured(FAILED_SHARE, "%", 0.0),
+                measured(&over(20_000_000), "", late),
+                measured("loop_lag_p99", "us", limit.lag_us),
+            ],
+            ..RunRecord::without_result(RunState::Measured, "")
+        }
+    }
+
+    fn measured(id: &str, unit: &str, value: f64) -> Measurement {
+        Measurement::new(id, unit, Direction::Lower, Role::Primary, Reading::Value(value))
+    }
+
+    fn sought(
+        run: &mut dyn FnMut(Option<f64>, u32) -> Result<RunRecord, Failure>,
+    ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
+        seek(
+            (&case(), PROMISE, Duration::from_secs(10)),
+            (0.3, 0.5),
+            "tx/s",
+            &mut |case: &Case, number: u32, _: Duration, _: &mut dyn Observer| {
+                run(case.point.get("rate").and_then(Value::as_float), number)
+            },
+            &mut Silent,
+        )
+    }
+
+    fn capacity(record: &RunRecord) -> &Reading {
+        &record.measurements.iter().find(|found| found.metric.id == CAPACITY).unwrap().reading
+    }
+
+    #[test]
+    fn saturated_clients_differ_from_saturated_servers() {
+        let knee = SERVED_PER_S - 100.0_f64.ln() / 0.02;
+        let server = found_under(Limit { by_client: false, lag_us: 50.0 });
+        assert!((capacity(&server).value().unwrap() / knee - 1.0).abs() < 0.03, "{server:?}");
+        assert_eq!(kinds(&server), [], "rates above the capacity are the search's own");
+        assert!(server.points.iter().all(|point| !point.is_client_saturated));
+        let client = found_under(Limit { by_client: true, lag_us: 9_000.0 });
+        assert_eq!(kinds(&client), [MarkKind::ClientSaturated]);
+        let detail = &client.marks[0].detail;
+        assert!(detail.contains("where the promise was not kept, the client was at its own limit"), "{detail}");
+        let saturated = client.points.iter().filter(|point| point.is_client_saturated);
+        assert!(
+            saturated.clone().count() > 0 && saturated.clone().all(|point| point.is_kept == Some(false)),
+            "{client:?}"
+        );
+        // A tenth of the promised time.
+        let late = found_under(Limit { by_client: true, lag_us: 1_900.0 });
+        assert_eq!(kinds(&late), [], "it is little of the promised time");
+    }
+
+    fn kinds(record: &RunRecord) -> Vec<MarkKind> {
+        record.marks.iter().map(|mark| mark.kind).collect::<Vec<_>>()
+    }
+
+    fn found_under(limit: Limit) -> RunRecord {
+        sought(&mut |rate, _| Ok(short_run(rate, "throughput", limit))).unwrap()
+    }
+
+    #[test]
+    fn a_promise_of_a_disk_is_held_against_its_ios() {
+        let server = Limit { by_client: false, lag_us: 0.0 };
+        let (disk, other) = (sought_by("iops", server), sought_by("throughput", server));
+        assert_eq!((capacity(&disk), &disk.points), (capacity(&other), &other.points));
+        assert!(disk.points.iter().all(|point| point.throughput > 0.0), "{disk:?}");
+    }
+
+    fn sought_by(metric: &'static str, server: Limit) -> RunRecord {
+        sought(&mut move |rate, _| Ok(short_run(rate, metric, server))).unwrap()
+    }
+
+    #[test]
+    fn every_rate_that_keeps_the_promise_is_said_to() {
+        let record = sought(&mut |rate: Option<f64>, _| {
+            let mut record = short_run(rate.map(|_| 100.0), "throughput", Limit { by_client: false, lag_us: 0.0 });
+            record.measurements[0].reading = Reading::Value(rate.unwrap_or(500.0));
+            Ok(record)
+        })
+        .unwrap();
+        let Reading::Unavailable(why) = capacity(&record) else { panic!("{record:?}") };
+        let said = why.to_string();
+        assert!(said.contains("every rate keeps the promise up to") && said.contains("more `clients`"), "{said}");
+    }
+
+    #[test]
+    fn what_was_tried_before_a_run_ended_badly_is_kept() {
+        let server = Limit { by_client: false, lag_us: 0.0 };
+        let (_, points) = sought(&mut |rate, number| match number {
+            3 => Err(Failure::new(FailureKind::Other, "ask", "it went away")),
+            _ => Ok(short_run(rate, "throughput", server)),
+        })
+        .unwrap_err();
+        let aborted = sought(&mut |rate, number| match number {
+            3 => Ok(RunRecord::without_result(RunState::Aborted, "interrupted")),
+            _ => Ok(short_run(rate, "throughput", server)),
+        })
+        .unwrap();
+        assert_eq!(
+            (points.len(), aborted.state, aborted.reason.as_deref()),
+            (3, RunState::Aborted, Some("interrupted"))
+        );
+        assert_eq!(points, aborted.points);
+        assert!(points[0].rate.is_none() && points[1].rate.is_some(), "{points:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! How an experiment is run: what is not in its plan.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use host::reactor::Choice;
+use store::Rest;
+
+use crate::look::Judge;
+use crate::site::Places;
+use workloads::system::{Consent, Notices};
+use workloads::workload::Grants;
+
+/// For a server that went away.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+#[derive(Clone)]
+pub struct ExperimentOptions {
+    pub consent: Consent,
+    pub interrupt: Arc<AtomicBool>,
+    /// Hears what a silent system waits for.
+    pub notices: Notices,
+    /// Overrides where private servers live.
+    pub scratch_base: Option<PathBuf>,
+    pub grants: Grants,
+    /// For the clients' I/O.
+    pub reactor: Choice,
+    /// Block devices whose data the user gave up by name.
+    pub forfeited: Vec<PathBuf>,
+    /// The plan's hosts; `None`: everything in this process.
+    pub places: Option<Arc<dyn Places>>,
+    /// For a server or host that went away.
+    pub patience: Duration,
+    /// For a round that an earlier run left incomplete.
+    pub rest: Rest,
+    /// The judge of a plan that ends when it is sure.
+    pub judge: Option<Arc<dyn Judge>>,
+    /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
+    pub extends: bool,
+}
+
+impl ExperimentOptions {
+    /// Default permissions and the best reactor.
+    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> ExperimentOptions {
+        ExperimentOptions {
+            consent,
+            interrupt,
+            notices: Notices::default(),
+            scratch_base: None,
+            grants: Grants::default(),
+            reactor: Choice::Auto,
+            forfeited: Vec::new(),
+            places: None,
+            patience: TIMEOUT,
+            rest: Rest::WholeRounds,
+            judge: None,
+            extends: false,
+        }
+    }
+}

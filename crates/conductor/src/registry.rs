@@ -1,0 +1,227 @@
+//! The engines and workloads of this build, and those that a test adds.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use model::backup::BackupMethod;
+use model::plan::setting_fault;
+use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
+
+use crate::timeout::ask;
+use load::error::{Failure, FailureKind};
+use workloads::dataset::Tables;
+use workloads::system::{Engine, OpenRequest, System};
+use workloads::workload::{Task, Workload};
+
+/// The words by which this build's engines take backups.
+static METHODS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let of_engines = engines::ENGINES.iter().flat_map(|engine| engine.spec().backups).map(|method| method.0);
+    let mut words: Vec<&str> = [BackupMethod::NATIVE.0, BackupMethod::NONE.0].into_iter().chain(of_engines).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+});
+
+/// The keys of the workloads whose words engines add to.
+static KEYS: LazyLock<BTreeMap<&str, Vec<KeySpec>>> = LazyLock::new(|| {
+    let specs = workloads::WORKLOADS.iter().map(|workload| workload.spec());
+    specs
+        .map(|spec| {
+            (
+                spec.name,
+                spec.keys
+                    .iter()
+                    .map(|key| match key.kind {
+                        KeyKind::OfEngines => KeySpec { kind: KeyKind::Choice(&METHODS), ..*key },
+                        _ => *key,
+                    })
+                    .collect(),
+            )
+        })
+        .collect()
+});
+
+#[derive(Clone)]
+pub struct Registry {
+    engines: Vec<&'static dyn Engine>,
+    workloads: Vec<&'static dyn Workload>,
+}
+
+impl Registry {
+    pub fn built_in() -> Registry {
+        Registry { engines: engines::ENGINES.to_vec(), workloads: workloads::WORKLOADS.to_vec() }
+    }
+
+    #[must_use]
+    pub fn with_engine(mut self, engine: &'static dyn Engine) -> Registry {
+        self.engines.push(engine);
+        self
+    }
+
+    #[must_use]
+    pub fn with_workload(mut self, workload: &'static dyn Workload) -> Registry {
+        self.workloads.push(workload);
+        self
+    }
+
+    pub fn catalog(&self) -> Catalog {
+        Catalog {
+            engines: self.engines.iter().map(|engine| engine.spec()).collect(),
+            workloads: self
+                .workloads
+                .iter()
+                .map(|workload| {
+                    let spec = workload.spec();
+                    WorkloadSpec { keys: KEYS.get(spec.name).map_or(spec.keys, Vec::as_slice), ..spec }
+                })
+                .collect(),
+        }
+    }
+
+    pub fn engines(&self) -> &[&'static dyn Engine] {
+        &self.engines
+    }
+
+    pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, Failure> {
+        let missing =
+            || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
+        self.engines.iter().copied().find(|engine| engine.spec().name == name).ok_or_else(missing)
+    }
+
+    pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, Failure> {
+        let missing =
+            || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
+        self.workloads.iter().copied().find(|workload| workload.spec().name == name).ok_or_else(missing)
+    }
+
+    /// A system with its engine. `env:` URLs are read only here, since a password must not reach plan or store.
+    ///
+    /// # Errors
+    /// The variable is not set, or no engine has its scheme.
+    pub fn resolve(&self, system: &SystemPlan) -> Result<(&'static dyn Engine, SystemPlan), Failure> {
+        let mut resolved = system.clone();
+        if let Some(variable) = system.url_variable() {
+            let tried = format!("read the URL of `{}` from the environment variable `{variable}`", system.name);
+            resolved.url = std::env::var(variable).map_err(|error| Failure::new(FailureKind::Plan, &tried, error))?;
+            let catalog = self.catalog();
+            let engine = catalog.engine_of_url(&resolved.url).map(|spec| spec.name.to_owned());
+            resolved.engine = engine
+                .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, "no engine of this build has its scheme"))?;
+        }
+        Ok((self.engine(&resolved.engine)?, resolved))
+    }
+
+    pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        let (engine, system) = self.resolve(request.system)?;
+        engine.reset(&system, 0)?;
+        // A plan from another host was checked there, if at all.
+        for (name, value) in &system.settings {
+            if let Some(fault) = setting_fault(name, value) {
+                return Err(Failure::new(FailureKind::Plan, format!("set `{}`", name.escape_debug()), fault));
+            }
+        }
+        engine.open(&OpenRequest { system: &system, ..request.clone() })
+    }
+
+    /// Whether runs of a task can begin with the caches that the plan asks for, as far as is known without connecting.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: no reset empties them there.
+    pub fn refuse_warm(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
+        if schedule.caches == Caches::Warmed || task.tables() == Tables::None || task.dataset.tables.is_empty() {
+            return Ok(());
+        }
+        // Opening the system says why it cannot be resolved.
+        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
+        if engine.empties_caches(&system) {
+            return Ok(());
+        }
+        let tried = format!("use `caches = \"cold\"` with the system `{}`", system.name);
+        let cause = "étalon can empty the caches only of a server that it has started itself, and of SQLite";
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `caches` out, or the system"))
+    }
+
+    /// Whether the system's engine has the procedures that a task calls, as known without connecting.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: it has none.
+    pub fn refuse_without_procedures(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
+        let Some(routines) = &task.dataset.routines else { return Ok(()) };
+        // Opening the system says why it cannot be resolved.
+        let Ok((engine, _)) = self.resolve(system) else { return Ok(()) };
+        let has_them = engine.dialect().is_some_and(|dialect| (routines.statements)(dialect).is_some());
+        if has_them {
+            return Ok(());
+        }
+        let tried = format!("make the procedures of {} in the system `{}`", routines.name, system.name);
+        let cause =
+            format!("the engine `{}` has no stored procedures that étalon knows how to write", engine.spec().name);
+        let hint = "write `calls = \"statements\"`, which every engine answers, or leave the system out";
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
+    }
+
+    /// If known without connecting.
+    pub fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.data_directory(&system)
+    }
+
+    /// Answers from the plan alone, if it says, without connecting.
+    pub fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.promised(&system)
+    }
+
+    /// How tables of that size come back before each run; `None` without tables.
+    ///
+    /// # Errors
+    /// The plan asks for what the system cannot do.
+    pub fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        engine.reset(&system, size_bytes)
+    }
+
+    pub fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.needs(&system)
+    }
+
+    /// Reads the system's URL without connecting; one that the environment does not hold yet is read by `run`.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
+        engine.read_url(&system)
+    }
+
+    /// Which of these systems' servers say within `timeout` that nothing can be written to them, and why. All are asked at the same
+    /// time.
+    pub fn refuse_writes(&self, systems: &[&SystemPlan], timeout: Duration) -> Vec<(String, Failure)> {
+        let until = Instant::now() + timeout;
+        let asked: Vec<_> = systems
+            .iter()
+            .filter_map(|system| {
+                let (engine, system) = self.resolve(system).ok()?;
+                Some((system.name.clone(), ask(move || engine.refuses_writes(&system))))
+            })
+            .collect();
+        let refused = asked.into_iter().filter_map(|(name, answer)| {
+            let left = until.saturating_duration_since(Instant::now());
+            Some((name, answer.recv_timeout(left).ok()??))
+        });
+        refused.collect()
+    }
+
+    pub fn would_make(&self, system: &SystemPlan) -> Result<Option<String>, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        Ok(engine.would_make(&system))
+    }
+
+    pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        Ok(engine.would_drop(&system))
+    }
+}

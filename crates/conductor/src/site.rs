@@ -1,0 +1,441 @@
+//! Where a system is used: in this process, or by an agent on another host.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::watch::{Measured, Watch};
+use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord, RunState, Schedule, SystemPlan};
+use serde::{Deserialize, Serialize};
+
+use crate::tables::{KnownTables, UntilInterrupted};
+use load::error::Failure;
+use load::generator::{LoadGenerator, LoadSpec, Local};
+use load::observer::{Observer, TablesProgress};
+use load::run::{LoadRun, ServerCounters};
+use load::surroundings::Surroundings;
+use workloads::dataset::{Dataset, Tables};
+use workloads::session::SessionKind;
+use workloads::step::{self, StepContext};
+use workloads::system::{LoadProgress, OpenRequest, Presence, System};
+use workloads::transactions::Moment;
+use workloads::work::LoadKind;
+use workloads::work::SystemCounters;
+use workloads::work::{StreamTask, StreamWork};
+use workloads::workload::{Action, Task};
+
+/// While tables are loaded.
+const TELL_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Clone, Copy)]
+pub struct SiteJob<'a> {
+    /// Other hosts compile the task from it.
+    pub case: &'a Case,
+    pub task: &'a Task,
+    pub schedule: &'a Schedule,
+    /// Equal for all systems of a round.
+    pub seed: u64,
+    pub interrupt: &'a Arc<AtomicBool>,
+    /// Other étalons of this machine that take part.
+    pub co_located: &'a [u32],
+    pub inspection: Inspection,
+}
+
+/// What a load of its own kind knows of its tables is checked against them after each run, as far as that is quick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Inspection {
+    /// No more than that.
+    Quick,
+    /// Everything after the run: of one that may be its case's last.
+    Afterwards,
+    /// Everything before the run, too: of its case's first.
+    Whole,
+}
+
+impl Inspection {
+    /// Whether everything is checked at that moment.
+    pub fn holds(self, moment: Moment) -> bool {
+        match self {
+            Inspection::Quick => false,
+            Inspection::Afterwards => moment == Moment::Ended,
+            Inspection::Whole => true,
+        }
+    }
+}
+
+impl<'a> SiteJob<'a> {
+    pub fn spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
+        LoadSpec { shape: &task.shape, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
+    }
+}
+
+/// A [`System`] with its host.
+pub trait Site: Send + Sync {
+    fn carries(&self) -> LoadKind;
+
+    /// The number of files that a client opens in this process.
+    fn files_per_client(&self) -> u64;
+
+    /// What happens on this process's machine matters to it.
+    fn uses_this_machine(&self) -> bool;
+
+    /// The facts of the system, with those that the tasks need.
+    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
+
+    /// Makes the task's own tables, once for all hosts.
+    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
+
+    /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
+    fn run(
+        &self,
+        job: &SiteJob<'_>,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure>;
+
+    /// For other hosts; without a user's password.
+    fn reach(&self) -> Result<SystemPlan, Failure>;
+
+    fn begin_round(&self) -> Result<(), Failure>;
+
+    fn revive(&self) -> Result<(), Failure>;
+
+    fn drop_all(&self) -> Result<(), Failure>;
+}
+
+/// Places of systems and of load generators, for plans that name hosts.
+pub trait Places: Send + Sync {
+    /// `None` if it is in this process.
+    fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
+
+    /// Lets load hosts check an opened system, so that forbidden ones are reported before anything is prepared.
+    fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
+
+    /// `None` if the system's host makes the load.
+    fn generator<'a>(
+        &'a self,
+        job: &SiteJob<'a>,
+        site: &'a dyn Site,
+    ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure>;
+
+    /// The facts of the load hosts, by subject.
+    fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
+
+    /// This run's record, if an earlier run measured it without storing it. Returned once.
+    fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
+
+    /// Everything so far is stored.
+    fn committed(&self);
+
+    /// Agents that run on this machine, too.
+    fn co_located(&self) -> Vec<u32>;
+}
+
+/// Makes the tables and the run, by the load generators of the plan's hosts if it names some.
+///
+/// # Errors
+/// One of the hosts, or the system, fails.
+pub fn run_once(
+    places: Option<&dyn Places>,
+    site: &dyn Site,
+    job: &SiteJob<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Failure> {
+    let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
+    let started = Instant::now();
+    site.prepare(job, observer)?;
+    let prepared_s = started.elapsed().as_secs_f64();
+    let mut record = site.run(job, generator.as_deref(), observer)?;
+    if record.state == RunState::Measured {
+        // In full where the engine makes tables again, else by a copy of the first.
+        let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
+        record.measurements.push(took);
+    }
+    Ok(record)
+}
+
+pub struct Here {
+    system: Arc<dyn System>,
+    plan: SystemPlan,
+    known: KnownTables,
+    /// An agent's name.
+    host: Option<String>,
+    progress: Arc<LoadProgress>,
+}
+
+impl Here {
+    pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
+        Here { system, plan: plan.clone(), known: KnownTables::default(), host: None, progress: Arc::default() }
+    }
+
+    /// Shows the progress that the system's threads make.
+    #[must_use]
+    pub fn with_progress(self, progress: &Arc<LoadProgress>) -> Here {
+        Here { progress: Arc::clone(progress), ..self }
+    }
+
+    /// The observer is this thread's own, so that another one waits for the system.
+    fn load(&self, data: &Dataset, observer: &mut dyn Observer) -> Result<(), Failure> {
+        let (sender, ended) = mpsc::channel();
+        let mut pace = LoadPace::default();
+        thread::scope(|scope| {
+            scope.spawn(move || sender.send(self.system.prepare(data)));
+            loop {
+                match ended.recv_timeout(TELL_EVERY) {
+                    Ok(end) => return end,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // It panicked, and so will the scope.
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+                if let Some((rows_done, rows)) = self.progress.rows() {
+                    let left = pace.left(rows_done, rows, Instant::now());
+                    observer.tables_loading(TablesProgress { data: &data.name, rows_done, rows, left });
+                }
+            }
+        })
+    }
+
+    fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        if job.inspection.holds(moment) { self.inspect(job.task, moment, job.interrupt) } else { Ok(()) }
+    }
+
+    /// Holds everything that a load of its own kind knows of its tables against them.
+    ///
+    /// # Errors
+    /// They are not what they must be, or it was interrupted.
+    pub fn inspect(&self, task: &Task, moment: Moment, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let Action::Stream(stream) = &task.action else { return Ok(()) };
+        stream.work.inspect(&UntilInterrupted(SystemCounters(&*self.system), interrupt), moment)
+    }
+
+    /// Before a run: all begin with the same caches. `false`: there was nothing to read.
+    ///
+    /// # Errors
+    /// The tables are not those of the first load.
+    pub fn read_through(&self, task: &Task, caches: Caches) -> Result<bool, Failure> {
+        if task.tables() == Tables::None || self.stays_as_it_is() {
+            return Ok(false);
+        }
+        self.known.read_through(&*self.system, &task.dataset, caches)
+    }
+
+    /// Runs find the tables as those before them left them.
+    fn stays_as_it_is(&self) -> bool {
+        self.plan.reset == Some(Reset::None)
+    }
+
+    fn load_stream(
+        &self,
+        job: &SiteJob<'_>,
+        stream: &StreamTask,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
+        let system = &*self.system;
+        let here = stream.work.on(system);
+        let own = Local::new(&here);
+        let generator = generator.unwrap_or(&own);
+        let as_they_are = SystemCounters(system);
+        let as_if_loaded = if self.stays_as_it_is() && job.task.tables() == Tables::Own {
+            Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.counts())?)
+        } else {
+            None
+        };
+        let server: &dyn ServerCounters = match &as_if_loaded {
+            Some(counters) => counters,
+            None => &as_they_are,
+        };
+        let record = LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
+        if record.state == RunState::Measured {
+            self.inspect_if_due(job, Moment::Ended)?;
+        }
+        Ok(record)
+    }
+
+    /// On an agent's machine.
+    #[must_use]
+    pub fn on(self, agent: &str) -> Here {
+        Here { host: Some(agent.to_owned()), ..self }
+    }
+}
+
+/// Looks at the machine while a system is used. `None` if nothing real is used.
+pub fn watch(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
+    let listener = match system.presence() {
+        Presence::Own => None,
+        Presence::Server(listener) => Some(listener),
+        Presence::Simulated => return None,
+    };
+    Some(Watch::start(&Measured { listener, co_located: co_located.to_vec() }))
+}
+
+/// How fast rows come, since the first look: some may be there from before.
+#[derive(Default)]
+struct LoadPace {
+    first: Option<(u64, Instant)>,
+}
+
+impl LoadPace {
+    fn left(&mut self, done: u64, all: u64, now: Instant) -> Option<Duration> {
+        let (before, since) = *self.first.get_or_insert((done, now));
+        let came = done.checked_sub(before).filter(|came| *came > 0)?;
+        let per_row_s = now.duration_since(since).as_secs_f64() / came as f64;
+        Some(Duration::from_secs_f64(per_row_s * all.saturating_sub(done) as f64))
+    }
+}
+
+impl Site for Here {
+    fn carries(&self) -> LoadKind {
+        self.system.carries()
+    }
+
+    fn files_per_client(&self) -> u64 {
+        self.system.files_per_client()
+    }
+
+    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
+        let system = &*self.system;
+        for (_, task) in cases {
+            if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
+                system.refuse_program(program)?;
+            }
+        }
+        let mut facts = system.facts()?;
+        system.try_connections(most_connections(cases))?;
+        for kind in session_kinds(cases) {
+            facts.absorb("session", system.session_facts(kind)?);
+        }
+        for (_, task) in cases {
+            if let Action::Step(procedure) = &task.action {
+                facts.absorb("program", procedure.facts(system));
+            }
+        }
+        for (name, values) in facts_of_loads(cases) {
+            facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
+        }
+        let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
+        let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
+        if !resets.is_empty() {
+            facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
+        }
+        Ok(facts)
+    }
+
+    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
+        match job.task.tables() {
+            Tables::Own => self.load(&job.task.dataset, observer),
+            Tables::None => Ok(()),
+        }
+    }
+
+    fn run(
+        &self,
+        job: &SiteJob<'_>,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
+        let system = &*self.system;
+        let started = Instant::now();
+        let is_read = self.read_through(job.task, job.schedule.caches)?;
+        let reading_s = if is_read { started.elapsed().as_secs_f64() } else { 0.0 };
+        let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
+        if job.task.tables() == Tables::Own && are_fresh {
+            self.inspect_if_due(job, Moment::Loaded)?;
+        }
+        let watch = watch(system, job.co_located);
+        system.settle()?;
+        if job.schedule.caches == Caches::Cold && job.task.tables() == Tables::Own {
+            system.empty_caches()?;
+        }
+        let mut record = match &job.task.action {
+            Action::Stream(stream) => self.load_stream(job, stream, generator, observer)?,
+            Action::Step(procedure) => {
+                let (schedule, seed) = (job.schedule, job.seed);
+                let mut context = StepContext { system, schedule, seed, interrupt: job.interrupt, observer };
+                step::run(&**procedure, &mut context)?
+            }
+        };
+        if record.state == RunState::Measured {
+            system.check_claim()?;
+            let measured =
+                [("read_through_time", "s", reading_s), ("kept_copies", "bytes", system.kept_bytes() as f64)];
+            let there = measured.into_iter().filter(|(.., value)| *value > 0.0);
+            record.measurements.extend(
+                there.map(|(id, unit, value)| Measurement::value(id, unit, Direction::Lower, Role::Diagnostic, value)),
+            );
+        }
+        if let Some(watch) = watch {
+            Surroundings::from_watched(&watch.stop(), self.host.as_deref()).add_to(&mut record);
+        }
+        Ok(record)
+    }
+
+    fn uses_this_machine(&self) -> bool {
+        self.system.presence() != Presence::Simulated
+    }
+
+    fn reach(&self) -> Result<SystemPlan, Failure> {
+        self.system.reach(&self.plan)
+    }
+
+    fn begin_round(&self) -> Result<(), Failure> {
+        self.system.begin_round()
+    }
+
+    fn revive(&self) -> Result<(), Failure> {
+        self.system.revive()
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.system.drop_all()
+    }
+}
+
+/// Connections that the largest of the cases needs. A pool works with fewer, and says so.
+fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
+    let needed = cases.iter().map(|(_, task)| match &task.action {
+        Action::Stream(stream) if stream.shape.traffic.pool.is_some() => 0,
+        Action::Stream(stream) => stream.shape.connections(),
+        Action::Step(procedure) => procedure.connections(),
+    });
+    needed.max().unwrap_or_default()
+}
+
+/// What the loads of the cases say of themselves; cases that differ have several values.
+fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let mut facts: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+    for (_, task) in cases {
+        let Action::Stream(stream) = &task.action else { continue };
+        stream.work.facts().into_iter().for_each(|(name, value)| _ = facts.entry(name).or_default().insert(value));
+    }
+    facts
+}
+
+fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
+    let of_procedures = cases.iter().filter_map(|(_, task)| match &task.action {
+        Action::Step(procedure) => Some(procedure.session_kind()),
+        Action::Stream(_) => None,
+    });
+    let mut kinds: Vec<SessionKind> = of_procedures.collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_leaves_out_what_was_there() {
+        let begun = Instant::now();
+        let mut pace = LoadPace::default();
+        let mut left = |done, after_s| pace.left(done, 1_000, begun + Duration::from_secs(after_s));
+        assert_eq!((left(600, 5), left(600, 6)), (None, None));
+        assert_eq!(left(700, 15), Some(Duration::from_secs(30)));
+        assert_eq!(left(1_000, 45), Some(Duration::ZERO));
+    }
+}

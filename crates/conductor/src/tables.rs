@@ -1,0 +1,136 @@
+//! What is known of a system's own tables from run to run.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use model::Caches;
+
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::run::ServerCounters;
+use workloads::contents::Contents;
+use workloads::dataset::Dataset;
+use workloads::system::System;
+use workloads::work::SystemCounters;
+
+/// What is known of the tables of one system.
+#[derive(Default)]
+pub struct KnownTables {
+    /// How often each data set was read through, and what was there the first time.
+    first: Mutex<BTreeMap<String, (u32, Contents)>>,
+    /// Tables that stay as runs leave them: the data set, and what queries gave before anything ran on it.
+    loaded: Mutex<Option<(String, BTreeMap<String, i64>)>>,
+}
+
+impl KnownTables {
+    /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
+    /// What is to be cold is read twice: as it was loaded, and as it came back first. `false`: nothing was read.
+    ///
+    /// # Errors
+    /// The system does not answer; or [`FailureKind::Verification`].
+    pub fn read_through(&self, system: &dyn System, data: &Dataset, caches: Caches) -> Result<bool, Failure> {
+        if data.tables.is_empty() || system.reset(data).is_none() {
+            return Ok(false);
+        }
+        let mut all = lock(&self.first);
+        let times_read = all.get(&data.name).map_or(0, |(times, _)| *times);
+        if caches == Caches::Cold && times_read >= 2 {
+            return Ok(false);
+        }
+        let found = Contents::read(data, system)?;
+        let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
+        *times += 1;
+        first.verify(data, &found).map(|()| true).map_err(|failure| Failure {
+            tried: "bring the tables back as they were loaded first".to_owned(),
+            ..failure
+        })
+    }
+
+    /// What a run is checked against that finds the tables as others left them: its counts of rows as if they had come back.
+    ///
+    /// # Errors
+    /// The system does not answer them.
+    pub fn as_if_loaded<'a>(
+        &self,
+        system: &'a dyn System,
+        data: &Dataset,
+        counts: &[String],
+    ) -> Result<AsIfLoaded<'a>, Failure> {
+        let before: BTreeMap<String, i64> =
+            counts.iter().map(|sql| Ok((sql.clone(), system.scalar(sql)?))).collect::<Result<_, Failure>>()?;
+        let mut loaded = lock(&self.loaded);
+        if loaded.as_ref().is_none_or(|(name, _)| *name != data.name) {
+            *loaded = Some((data.name.clone(), before.clone()));
+        }
+        let first = loaded.as_ref().map(|(_, first)| first.clone()).unwrap_or_default();
+        Ok(AsIfLoaded { counters: SystemCounters(system), before, first })
+    }
+
+    /// Whether nothing has run on them since they were loaded, of tables that stay as runs leave them.
+    pub fn are_fresh(&self, data: &Dataset) -> bool {
+        lock(&self.loaded).as_ref().is_none_or(|(name, _)| *name != data.name)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A system's counts, from whose answers is taken what the runs before this one have added. What else is asked is answered
+/// as it is: what a run has broken stays broken.
+pub struct AsIfLoaded<'a> {
+    counters: SystemCounters<'a>,
+    before: BTreeMap<String, i64>,
+    /// A question that was not asked then had the answer 0.
+    first: BTreeMap<String, i64>,
+}
+
+impl ServerCounters for AsIfLoaded<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.counters.counters()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        self.counters.server_cpu_s()
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let now = self.counters.scalar(sql)?;
+        let Some(before) = self.before.get(sql) else { return Ok(now) };
+        Ok(now - before + self.first.get(sql).copied().unwrap_or_default())
+    }
+
+    fn placement(&self) -> Placement {
+        self.counters.placement()
+    }
+
+    fn begins_loaded(&self) -> bool {
+        false
+    }
+}
+
+/// Queries over whole tables take minutes each where these are large: none begins once the user wants to stop.
+pub struct UntilInterrupted<'a>(pub SystemCounters<'a>, pub &'a AtomicBool);
+
+impl ServerCounters for UntilInterrupted<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.0.counters()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        self.0.server_cpu_s()
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        if self.1.load(Ordering::Relaxed) {
+            let tried = "hold the tables against the conditions";
+            return Err(Failure::new(FailureKind::Other, tried, "it was interrupted"));
+        }
+        self.0.scalar(sql)
+    }
+
+    fn placement(&self) -> Placement {
+        self.0.placement()
+    }
+}

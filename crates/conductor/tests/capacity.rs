@@ -1,0 +1,200 @@
+//! The highest load that keeps a promise, sought in simulated queues whose knee is known.
+
+#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "shared/stored.rs"]
+mod stored;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use conductor::experiment::ExperimentOptions;
+use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
+use load::observer::Silent;
+use model::{LoadPoint, MarkKind, Plan, Reading, Role};
+use store::Store;
+use stored::create;
+use workloads::system::Consent;
+
+fn plan(url: &str, benchmark: &str, schedule: &str) -> Plan {
+    plan_of(url, 64, benchmark, schedule)
+}
+
+fn plan_of(url: &str, clients: u32, benchmark: &str, schedule: &str) -> Plan {
+    let text = format!(
+        "[systems.a]\nurl = \"sim:?{url}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
+         clients = {clients}\narrivals = \"poisson\"\n{benchmark}\n[schedule]\nwarmup = \"1s\"\n{schedule}"
+    );
+    Plan::parse(&text, "test.toml", &model::plan::Changes::default(), &Registry::built_in().catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .0
+}
+
+fn conduct(plan: &Plan, store: &mut Store) -> Result<ExperimentEnd, ExperimentError> {
+    let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
+    Conductor::new(&Registry::built_in(), plan, store, options).run(&mut Silent)
+}
+
+fn capacities(store: &Store) -> Vec<Reading> {
+    let found = store.measurements().unwrap().into_iter().map(|row| row.measurement);
+    let found = found.filter(|measurement| measurement.metric.id == model::metric::CAPACITY);
+    found.inspect(|found| assert_eq!(found.metric.role, Role::Primary)).map(|found| found.reading).collect()
+}
+
+/// 200 with `ETALON_SEARCHES=200`.
+fn searches() -> u32 {
+    std::env::var("ETALON_SEARCHES").ok().and_then(|count| count.parse().ok()).unwrap_or(20)
+}
+
+/// One server with exponential times: 99 of 100 responses come within ln(100) / (service rate - rate).
+#[test]
+fn the_knee_of_a_known_queue_is_found_in_eight_short_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rounds = searches();
+    let plan = plan(
+        "service_us=200&spread=1&servers=1&noise=0",
+        "promise = { response_p99 = \"5ms\" }",
+        &format!("rounds = {rounds}\nduration = \"10s\""),
+    );
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store).unwrap(), ExperimentEnd::Complete { failed: 0 });
+    let knee = 5_000.0 - 100.0_f64.ln() / 0.005;
+    let off: Vec<f64> = capacities(&store).iter().map(|found| found.value().unwrap() / knee - 1.0).collect();
+    let near = off.iter().filter(|off| off.abs() <= 0.03).count();
+    let mean = off.iter().sum::<f64>() / off.len() as f64;
+    eprintln!("{near} of {rounds} searches within 3 % of {knee:.0} tx/s, {:+.2} % on average", mean * 100.0);
+    assert_eq!(off.len(), rounds as usize);
+    assert!(near * 100 >= off.len() * 95, "{off:?}");
+    let points = store.points().unwrap();
+    let mut runs: Vec<i64> = points.iter().map(|(run, _)| *run).collect();
+    runs.dedup();
+    let of = |run: i64| points.iter().filter(move |(own, _)| *own == run).map(|(_, point)| point);
+    assert!(runs.iter().all(|run| (2..=9).contains(&of(*run).count())), "{points:?}");
+    let closed: Vec<&LoadPoint> = points.iter().map(|(_, point)| point).filter(|point| point.rate.is_none()).collect();
+    assert_eq!(closed.len(), runs.len());
+    assert!(closed.iter().all(|point| (4_800.0..5_200.0).contains(&point.throughput) && point.is_kept.is_none()));
+}
+
+/// One client of a system of sixteen servers reaches the knee of one of them, and 256 reach that of all; 32 fill them twice over,
+/// so that more would only wait there. In a stall, too, operations wait for a client. What takes over half of the promised time
+/// by itself may take longer beside more of its kind.
+#[test]
+fn too_few_clients_are_told_from_a_system_at_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let knee_of_one = 1_000.0 - 100.0_f64.ln() / 0.02;
+    for (name, system, clients, is_told) in [
+        ("one", "service_us=1000&servers=16", 1, true),
+        // Some 250 operations in a short run: too few for a p99.
+        ("slow", "service_us=4000&servers=16&spread=0", 1, true),
+        ("four", "service_us=1000&servers=16", 4, true),
+        ("enough", "service_us=1000&servers=16", 256, false),
+        ("twice", "service_us=1000&servers=16", 32, false),
+        ("one-more", "service_us=1000&servers=3", 4, false),
+        ("queue", "service_us=200&servers=1", 16, false),
+        ("near", "service_us=12000&servers=16&spread=0", 8, false),
+        ("stall", "service_us=1000&servers=16&stall_at_ms=3000&stall_ms=300", 12, false),
+    ] {
+        let url = format!("spread=1&noise=0&{system}");
+        let promise = "promise = { response_p99 = \"20ms\" }";
+        let plan = plan_of(&url, clients, promise, "rounds = 2\nduration = \"5s\"");
+        let mut store = create(&folder.path().join(format!("{name}.etalon")), &plan);
+        conduct(&plan, &mut store).unwrap();
+        let marks = store.marks().unwrap();
+        let told: Vec<&str> = marks
+            .iter()
+            .filter(|(_, mark)| mark.kind == MarkKind::TooFewClients)
+            .map(|(_, mark)| &*mark.detail)
+            .collect();
+        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{name}: {marks:?} {:?}", store.points().unwrap());
+        assert!(told.iter().all(|detail| detail.ends_with("More `clients` may carry more")), "{told:?}");
+        let found: Vec<f64> = capacities(&store).iter().filter_map(Reading::value).collect();
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        let knee = match name {
+            "one" => Some(knee_of_one),
+            "enough" => Some(15_000.0 + knee_of_one),
+            _ => None,
+        };
+        assert!(knee.is_none_or(|knee| (mean / knee - 1.0).abs() < 0.05), "{name}: {mean}");
+    }
+}
+
+/// The knee lies at 269.7 a second: 1,080 operations in a short run of four seconds, 5,000 in one of 19, and 2,700 in the longest
+/// that one of a second may become.
+#[test]
+fn short_runs_are_lengthened_until_operations_suffice() {
+    let folder = tempfile::tempdir().unwrap();
+    let knee = 500.0 - 100.0_f64.ln() / 0.02;
+    for (length, is_marked) in [("1s", true), ("4s", false), ("30s", false)] {
+        let plan = plan(
+            "service_us=2000&spread=1&servers=1&noise=0",
+            "promise = { response_p99 = \"20ms\" }",
+            &format!("rounds = {}\nduration = \"{length}\"", searches()),
+        );
+        let mut store = create(&folder.path().join(format!("{length}.etalon")), &plan);
+        conduct(&plan, &mut store).unwrap();
+        let found: Vec<f64> = capacities(&store).iter().filter_map(Reading::value).collect();
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        eprintln!("short runs of {length}: {mean:.1} tx/s on average of {}, the knee is {knee:.1}", found.len());
+        let marks = store.marks().unwrap();
+        let few: Vec<&str> = marks
+            .iter()
+            .filter(|(_, mark)| mark.kind == MarkKind::TooFewOperations)
+            .map(|(_, mark)| &*mark.detail)
+            .collect();
+        assert_eq!(few.len(), if is_marked { found.len() } else { 0 }, "{few:?}");
+        assert!(few.iter().all(|detail| detail.contains("with fewer than 5000")), "{few:?}");
+        assert!(is_marked || (mean / knee - 1.0).abs() < 0.02, "{mean} of {knee}");
+        assert!(MarkKind::TooFewOperations.voids_verdict());
+    }
+}
+
+#[test]
+fn a_promise_that_nothing_keeps_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(
+        "service_us=3000&spread=0&servers=1&noise=0",
+        "promise = { response_p99 = \"2ms\" }",
+        "rounds = 1\nduration = \"2s\"",
+    );
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store).unwrap();
+    let Reading::Unavailable(why) = &capacities(&store)[0] else { panic!() };
+    assert!(why.to_string().contains("no rate keeps the promise"), "{why}");
+}
+
+#[test]
+fn errors_are_part_of_the_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    let failing = "service_us=200&servers=1&noise=0&errors=0.01";
+    let short = "rounds = 1\nduration = \"2s\"";
+    for (errors, is_kept) in [("0.001", false), ("\"0.1 %\"", false), ("\"50 %\"", true)] {
+        let promise = format!("promise = {{ response_p99 = \"50ms\", errors = {errors} }}");
+        let plan = plan(failing, &promise, short);
+        let mut store = create(&folder.path().join(format!("{}.etalon", errors.replace('"', ""))), &plan);
+        conduct(&plan, &mut store).unwrap();
+        assert_eq!(capacities(&store)[0].value().is_some(), is_kept, "{errors}: {:?}", capacities(&store));
+        let voids = store.marks().unwrap().iter().filter(|(_, mark)| mark.kind == MarkKind::RateNotMet).count();
+        assert_eq!(voids, 0, "a rate above the knee is not met, and that is what is sought");
+    }
+}
+
+#[test]
+fn a_promise_beside_what_it_cannot_be_beside_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (benchmark, schedule, says)) in [
+        ("promise = { response_p99 = \"5ms\" }\nrate = 100", "duration = \"1s\"", "the rate that is sought"),
+        ("promise = { errors = 0.1 }", "duration = \"1s\"", "not how fast the others are"),
+        ("promise = { response_p99 = \"0s\" }", "duration = \"1s\"", "within no time"),
+        ("promise = { response_p99 = \"1s\" }", "duration = \"1s\"", "as long as the whole short run"),
+        ("promise = { response_p99 = \"5ms\" }", "transactions = 100", "the schedule counts transactions"),
+        ("promise = { response_p99 = \"5ms\" }\nthink_time = \"1ms\"", "duration = \"1s\"", "not a think time"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = plan("", benchmark, &format!("rounds = 1\n{schedule}"));
+        let mut store = create(&folder.path().join(format!("{number}.etalon")), &plan);
+        let error = conduct(&plan, &mut store).unwrap_err().to_string();
+        assert!(error.contains(says), "{benchmark}: {error}");
+    }
+}

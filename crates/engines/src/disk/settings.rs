@@ -1,0 +1,64 @@
+//! How operations run, by the system's settings and the command line.
+
+use host::blocks::{Polling, RingForm};
+use host::reactor::Choice;
+use model::Value;
+
+use load::error::{Failure, FailureKind};
+use workloads::system::OpenRequest;
+
+/// Settings of a system of blocks.
+const NAMES: [&str; 3] = ["io", "polling", "batch"];
+const FORMS: [(&str, RingForm); 4] =
+    [("auto", RingForm::Auto), ("ring", RingForm::Ring), ("blocking", RingForm::Blocking), ("null", RingForm::Null)];
+const POLLINGS: [(&str, Polling); 3] =
+    [("interrupts", Polling::Interrupts), ("device", Polling::Device), ("kernel-thread", Polling::KernelThread)];
+
+/// How operations run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DiskSettings {
+    pub(super) form: RingForm,
+    pub(super) polling: Polling,
+    pub(super) batch: u32,
+}
+
+impl DiskSettings {
+    pub(super) fn from_request(request: &OpenRequest) -> Result<DiskSettings, Failure> {
+        let form = match request.reactor {
+            Choice::Auto => RingForm::Auto,
+            Choice::Ring => RingForm::Ring,
+            Choice::Poller => RingForm::Blocking,
+        };
+        let mut settings = DiskSettings { form, polling: Polling::Interrupts, batch: 1 };
+        for (name, value) in &request.system.settings {
+            match (name.as_str(), value) {
+                ("io", value) => settings.form = word(name, value, &FORMS)?,
+                ("polling", value) => settings.polling = word(name, value, &POLLINGS)?,
+                ("batch", Value::Int(count @ 1..=4096)) => settings.batch = *count as u32,
+                ("batch", _) => return Err(refuse(name, value, "a whole number from 1 to 4096 is expected")),
+                _ => {
+                    let failure = refuse(name, value, "a system of blocks has no setting of that name");
+                    return Err(match model::near::did_you_mean(name, NAMES) {
+                        Some(near) => failure.hint(near),
+                        None => failure.hint(format!("its settings are {}", NAMES.join(", "))),
+                    });
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn word<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
+    match words.iter().find(|(word, _)| value.as_text() == Some(word)) {
+        Some((_, meaning)) => Ok(*meaning),
+        None => {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            Err(refuse(name, value, format!("it is one of {}", known.join(", "))))
+        }
+    }
+}
+
+fn refuse(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause)
+}

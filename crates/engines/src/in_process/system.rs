@@ -1,0 +1,194 @@
+//! The system of every engine over a library in étalon's process: an engine says by [`Library`] what differs.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::worker::{self, LoadCounts, WorkerContext};
+use model::{Durability, Facts, Value};
+use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::pages::dialect::PagesDialect;
+use workloads::session::{Session, SessionKind};
+use workloads::system::{OpenRequest, OsIo, System};
+use workloads::work::Load;
+
+use super::{Connection, InProcessLane, InProcessSession, build, first_value};
+use crate::embedded::{self, EmbeddedFile, FileShape};
+
+/// What differs between engines over a library that works in its caller's thread, on a file.
+pub trait Library: Send + Sync + 'static {
+    type Connection: Connection;
+
+    const PRODUCT: &'static str;
+
+    /// What lies on the disk: the file, what the library puts next to it, and how étalon knows it again.
+    const SHAPE: FileShape;
+
+    /// The settings that a plan may name. Each is set on every connection and read back. An agent refuses all others.
+    const SETTINGS: &'static [&'static str];
+
+    fn dialect() -> &'static dyn Dialect;
+
+    /// The release of the library.
+    fn version() -> String;
+
+    /// Opens a connection, and the file with it. What stays in the file, such as its mode, is for étalon's own tables only.
+    fn open(path: &Path, tables: Tables) -> Result<Self::Connection, Failure>;
+
+    fn set(connection: &mut Self::Connection, name: &str, value: &Value) -> Result<(), Failure>;
+
+    /// A setting as it is in force.
+    fn setting(connection: &mut Self::Connection, name: &str) -> Result<String, Failure>;
+
+    /// What a commit promises by the settings among the facts.
+    fn durability(facts: &Facts) -> Durability;
+
+    /// Is called when a data set was loaded, such as to gather statistics.
+    fn loaded(_connection: &mut Self::Connection) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Has everything that was committed in the file.
+    fn settle(connection: &mut Self::Connection) -> Result<(), Failure>;
+
+    fn pages() -> Option<&'static dyn PagesDialect> {
+        None
+    }
+}
+
+/// A system of a plan.
+pub struct LibrarySystem<L: Library> {
+    pub file: EmbeddedFile,
+    settings: Vec<(String, Value)>,
+    /// What was committed may be in a companion alone as long as it is open.
+    handle: Mutex<Option<L::Connection>>,
+}
+
+impl<L: Library> LibrarySystem<L> {
+    /// # Errors
+    /// The file is not étalon's, or a setting is none of the engine's; then nothing is left behind.
+    pub fn open(request: &OpenRequest) -> Result<LibrarySystem<L>, Failure> {
+        request.permits.settings(&request.system.settings, L::SETTINGS)?;
+        let settings = request.system.settings.clone().into_iter().collect();
+        let file = EmbeddedFile::open(request, L::SHAPE)?;
+        let system = LibrarySystem { file, settings, handle: Mutex::new(None) };
+        system.with_handle(|_| Ok(())).or_else(|failure| system.drop_all().and(Err(failure)))?;
+        Ok(system)
+    }
+
+    /// A connection with the plan's settings.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or a setting does not hold.
+    pub fn connect(&self) -> Result<L::Connection, Failure> {
+        self.file.make_folder()?;
+        let mut connection = L::open(self.file.path(), self.file.tables())?;
+        for (name, value) in &self.settings {
+            let tried = format!("set `{name}` to `{value}`");
+            if !L::SETTINGS.contains(&name.as_str()) {
+                let cause = format!("{} has no such setting here; it has {}", L::PRODUCT, L::SETTINGS.join(", "));
+                return Err(Failure::new(FailureKind::Plan, tried, cause));
+            }
+            L::set(&mut connection, name, value)?;
+            let read = L::setting(&mut connection, name)?;
+            if read != value.to_string() {
+                return Err(Failure::new(FailureKind::Plan, tried, format!("it was left at `{read}`")));
+            }
+        }
+        Ok(connection)
+    }
+
+    fn with_handle<T>(&self, ask: impl FnOnce(&mut L::Connection) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = handle.take().map_or_else(|| self.connect(), Ok)?;
+        ask(handle.insert(open))
+    }
+
+    fn close(&self) {
+        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl<L: Library> System for LibrarySystem<L> {
+    fn facts(&self) -> Result<Facts, Failure> {
+        let mut facts = Facts::default();
+        facts.identity("server.product", L::PRODUCT);
+        facts.identity("server.version", L::version());
+        for name in L::SETTINGS {
+            facts.identity(format!("setting.{name}"), self.with_handle(|connection| L::setting(connection, name))?);
+        }
+        let promised = L::durability(&facts);
+        self.file.add_facts(&mut facts, promised);
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        L::dialect()
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::InProcess
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.close();
+        self.file.prepare(data, |path| {
+            let mut connection = L::open(path, Tables::Own)?;
+            build(&mut connection, data, L::dialect())?;
+            L::loaded(&mut connection)
+        })?;
+        self.with_handle(|_| Ok(()))
+    }
+
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        self.file.reset_words(data)
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.file.kept_bytes()
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.with_handle(L::settle)
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let mut counters = Counters::default();
+        counters.unavailable("commits", "", format!("{} does not count commits", L::PRODUCT));
+        Ok(counters)
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        self.with_handle(|connection| Ok(first_value(connection, sql)?.as_int().unwrap_or_default()))
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        embedded::refuse_what_needs_a_server(L::PRODUCT, program, context.traffic)?;
+        let connections = context.connect(1, |_| self.connect())?;
+        worker::run(InProcessLane::new(connections, program, L::dialect())?, program, &RealClock, context)
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        if kind == SessionKind::Spatial {
+            let cause = format!("{} has no geometries here", L::PRODUCT);
+            return Err(Failure::new(FailureKind::Unsupported, "open a session", cause));
+        }
+        Ok(Box::new(InProcessSession(self.connect()?)))
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        L::pages()
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        self.file.os_io()
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.close();
+        self.file.drop_all()
+    }
+}

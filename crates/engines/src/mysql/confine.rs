@@ -1,0 +1,65 @@
+//! Limits plans at an agent: no programs or files of its host.
+
+use std::sync::LazyLock;
+
+use super::SCHEMA;
+use super::counters;
+use super::url::Address;
+use crate::allowed;
+use crate::mysql::lane::Client;
+use crate::server::refusal::failure;
+use load::error::Failure;
+use workloads::permits::Permits;
+
+/// Names of `settings.allowed`.
+pub(super) static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+
+/// Rights of a private server's account at an agent: its own database, counters, table checkpoints and backups; no
+/// `FILE`, `SUPER` or system tables, which load libraries.
+pub(super) fn grants(account: &str) -> String {
+    format!(
+        "GRANT RELOAD, PROCESS, REPLICATION CLIENT, LOCK TABLES ON *.* TO {account};\nGRANT ALL ON `{SCHEMA}`.* TO \
+         {account};\n"
+    )
+}
+
+/// Refuses an account that could run programs or reach files on the server's host, unless allowed.
+pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
+    if !permits.are_bounded() {
+        return Ok(());
+    }
+    let power = match () {
+        () if counters::has_privilege(client, &["FILE"])? => "has the privilege FILE",
+        () if counters::has_privilege(client, &["SUPER", "SYSTEM_VARIABLES_ADMIN"])? => "may set any setting",
+        () if writes_catalog(client)? => "may write the tables by which the server loads libraries",
+        () if has_roles(client) => "has roles, whose privileges cannot be looked at",
+        () => return Ok(()),
+    };
+    let how = format!("name an account that can do no more than a benchmark needs: `GRANT ALL ON {SCHEMA}.* TO …`");
+    permits.strong_login(&address.user, power, &how)
+}
+
+/// Asks whether the login can write the catalog: by a write privilege on everything, on the database `mysql` or a table
+/// of it, or through another account.
+fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
+    const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
+    if counters::has_privilege(client, EVERYWHERE)? {
+        return Ok(true);
+    }
+    let sql = format!("SELECT {} + {}", count_in("schema_privileges"), count_in("table_privileges"));
+    let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
+    Ok(count != "0")
+}
+
+fn count_in(view: &str) -> String {
+    format!(
+        "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
+         'mysql' LIKE table_schema)",
+        counters::GRANTEE
+    )
+}
+
+fn has_roles(client: &mut Client) -> bool {
+    // Old servers have no roles.
+    client.one("SELECT COUNT(*) FROM information_schema.applicable_roles").is_ok_and(|count| count != "0")
+}

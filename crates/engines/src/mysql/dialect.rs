@@ -1,0 +1,95 @@
+use std::borrow::Cow;
+
+use super::order_entry::Procedures;
+use crate::mysql::lane::own_words;
+use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
+use workloads::order_entry::OrderEntryDialect;
+
+pub(super) struct MySqlDialect;
+
+/// The key of a table without one of its own. Servers that know invisible columns leave it out of `SELECT *` and of an `INSERT`
+/// that names no columns: MySQL from 8.0.23 on, MariaDB from 10.3.3 on.
+const ROW_NUMBER: &str =
+    "`etalon_row` BIGINT NOT NULL AUTO_INCREMENT /*!80023 INVISIBLE */ /*M!100303 INVISIBLE */ PRIMARY KEY";
+
+impl Dialect for MySqlDialect {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "INT".to_owned(),
+            ColumnKind::BigInt => "BIGINT".to_owned(),
+            ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
+            ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
+            // `TIMESTAMP` converts between time zones and ends in 2038.
+            ColumnKind::Timestamp => "DATETIME".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, _number: usize) -> String {
+        "?".to_owned()
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(own_words(sql))
+    }
+
+    fn table_name(&self, name: &str) -> String {
+        quoted(name)
+    }
+
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
+    }
+
+    /// Every table has its primary key from the start: InnoDB clusters rows by it, would copy the table to add one later, and some
+    /// servers demand one. A table whose data set has no key is numbered, as InnoDB does unseen.
+    fn define_table(&self, table: &Table) -> String {
+        let columns = table.columns.iter().map(|column| {
+            let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
+            format!("`{}` {}{nulls}", column.name, self.column_type(column.kind))
+        });
+        let key = match table.primary_key {
+            [] => ROW_NUMBER.to_owned(),
+            key => format!("PRIMARY KEY ({})", key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")),
+        };
+        let parts: Vec<String> = columns.chain([key]).collect();
+        format!("CREATE TABLE `{}` ({})", table.name, parts.join(", "))
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+pub(super) fn literal(text: &str) -> String {
+    // Doubled quotes work with any `sql_mode`; backslashes do not.
+    let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));
+    if text.contains('\\') {
+        format!("concat({})", parts.collect::<Vec<_>>().join(", char(92), "))
+    } else {
+        parts.next().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workloads::transactions::pgbench_tables;
+
+    #[test]
+    fn tables_and_literals_are_mysql_s() {
+        let tables = pgbench_tables(1).tables;
+        assert_eq!(
+            MySqlDialect.create_table(&tables[2]),
+            "CREATE TABLE `pgbench_accounts` (`aid` INT NOT NULL, `bid` INT, `abalance` INT, `filler` CHAR(84), PRIMARY KEY \
+             (`aid`))"
+        );
+        assert!(
+            MySqlDialect.create_table(&tables[3]).ends_with(&format!(", {ROW_NUMBER})")),
+            "history has no key of its own"
+        );
+        assert_eq!(literal("a'b"), "'a''b'");
+        assert_eq!(literal(r"a\b"), "concat('a', char(92), 'b')");
+        assert_eq!(quoted("a`b"), "`a``b`");
+    }
+}

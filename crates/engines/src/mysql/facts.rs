@@ -1,0 +1,343 @@
+//! Server facts, settings and durability.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use model::facts::INDEXES_AND_TRIGGERS;
+use model::{Durability, Facts, Nature};
+use wire::mysql::Flavor;
+
+use super::SCHEMA;
+use super::connect::Endpoint;
+use super::dialect::literal;
+use super::room;
+use super::session::variables;
+use super::url::Place;
+use super::{counters, durability};
+use crate::data_place::{DataPlace, hidden};
+use crate::durability::{first_fit, listed};
+use crate::isolation::{self, Levels};
+use crate::mysql::lane::Client;
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use load::error::Failure;
+use workloads::dataset::Tables;
+
+/// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
+/// it costs time.
+const PASSING: &[&str] = &[
+    "bind_address",
+    "collation_database",
+    "character_set_database",
+    "error_count",
+    "external_user",
+    "file_key_management_filename",
+    "hostname",
+    "identity",
+    "in_predicate_conversion_threshold_used",
+    "in_transaction",
+    "init_file",
+    "innodb_buffer_pool_filename",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "insert_id",
+    "last_gtid",
+    "last_insert_id",
+    "log_bin_basename",
+    "log_bin_index",
+    "log_error",
+    "plugin_dir",
+    "port",
+    "proxy_user",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "relay_log_basename",
+    "relay_log_index",
+    "report_host",
+    "report_port",
+    "seconds_behind_master",
+    "server_id",
+    "server_uid",
+    "server_uuid",
+    "skip_networking",
+    "skip_replication",
+    "socket",
+    "statement_id",
+    "system_time_zone",
+    "timestamp",
+    "warning_count",
+    "innodb_log_checkpoint_now",
+    "init_connect",
+    "wsrep_start_position",
+];
+
+const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
+const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
+
+/// Reads the facts in a session like a run's.
+pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    let settings = counters::settings(client)?;
+    let setting = |name: &str| settings.get(name).cloned().unwrap_or_default();
+    facts.identity("server.product", product(client.protocol.session.flavor, &setting("version_comment")));
+    facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
+    for (name, value) in &settings {
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    add_instance(&mut facts, client, &settings);
+    facts.identity("database.engine", setting("default_storage_engine"));
+    add_database(&mut facts, client)?;
+    facts.passing("database.name", SCHEMA);
+    facts.identity("path.kind", if endpoint.address.is_socket() { "socket" } else { "tcp" });
+    facts.passing("path.address", endpoint.address.shown());
+    facts.identity("path.tls", client.encryption().unwrap_or_else(|| "off".to_owned()));
+    facts.identity("path.login", client.protocol.session.authentication.as_str());
+    let caches = if client.protocol.session.caches_metadata() { "cached" } else { "sent with every result" };
+    facts.identity("path.metadata", caches);
+    add_isolation(&mut facts, &settings);
+    let place = data_place(&settings, endpoint);
+    let (database, folders) = folders_of_tables(client, tables);
+    let keeping = place.add_to(&mut facts, |data| {
+        let named = PLACES.iter().filter_map(|name| settings.get(*name));
+        let binary_log = settings.get("log_bin_basename").and_then(|name| Path::new(name).parent());
+        let named = named.map(PathBuf::from).chain(binary_log.map(Path::to_owned));
+        // The database's folder may be a link.
+        named.chain([database]).chain(folders).map(|place| data.join(place)).collect()
+    });
+    let keeping = keeping.through(match &place {
+        DataPlace::Here(folder) => process_of(folder, &setting("pid_file")),
+        DataPlace::Elsewhere(_) => None,
+    });
+    let redo_log = redo_log(client)?;
+    if let Some(enabled) = &redo_log {
+        facts.identity("status.innodb_redo_log_enabled", enabled.clone());
+    }
+    if tables == Tables::None {
+        let shape = client.one(SHAPE).map_err(|error| failure("read the tables' indexes and triggers", &error))?;
+        facts.instance(INDEXES_AND_TRIGGERS, shape);
+    }
+    let engines = engines(client, &setting("default_storage_engine"), tables)?;
+    let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+/// Adds what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
+    for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
+        if let Some(value) = settings.get(name) {
+            facts.instance(name, value.clone());
+        }
+    }
+    let status = match client.protocol.session.flavor {
+        Flavor::MariaDb => "information_schema.GLOBAL_STATUS",
+        Flavor::MySql => "performance_schema.global_status",
+    };
+    // Both are of the moment at which the statement began, so that the difference is the same each time.
+    let sql = format!(
+        "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM {status} WHERE variable_name = 'Uptime'"
+    );
+    if let Ok(started) = client.one(&sql) {
+        facts.instance("started", format!("{started} s after 1970"));
+    }
+}
+
+fn product(flavor: Flavor, comment: &str) -> &'static str {
+    match flavor {
+        Flavor::MariaDb => "MariaDB",
+        Flavor::MySql if comment.contains("Percona") => "Percona Server",
+        Flavor::MySql => "MySQL",
+    }
+}
+
+/// Isolation levels of InnoDB.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html>,
+/// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables#innodb_snapshot_isolation>
+const ISOLATION: Levels = &[
+    ("read uncommitted", "that a statement sees what others have not committed"),
+    (
+        "read committed",
+        "that each statement sees what was committed before it, so that two of one transaction may see different rows",
+    ),
+    (
+        "repeatable read",
+        "that what a transaction reads is of one moment and what it changes or locks is the newest, so that it may change a row \
+         that it does not see",
+    ),
+    (
+        "repeatable read with snapshot isolation",
+        "that two transactions which change different rows each miss what the other changes; one that would change a row \
+         changed meanwhile fails",
+    ),
+    ("serializable", isolation::NONE),
+];
+
+/// `tx_isolation` until MariaDB 11.1.
+fn add_isolation(facts: &mut Facts, settings: &BTreeMap<String, String>) {
+    let level = ["transaction_isolation", "tx_isolation"].iter().find_map(|name| settings.get(*name));
+    let Some(level) = level else { return };
+    let is_snapshot = settings.get("innodb_snapshot_isolation").is_some_and(|on| on == "ON");
+    match level.as_str() {
+        "REPEATABLE-READ" if is_snapshot => {
+            isolation::add(facts, "repeatable read with snapshot isolation", ISOLATION);
+        }
+        level => isolation::add(facts, level, ISOLATION),
+    }
+}
+
+/// Character set of étalon's database, or of a new one.
+fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    let sql = format!(
+        "SELECT default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name = \
+         '{SCHEMA}' UNION ALL SELECT @@GLOBAL.character_set_server, @@GLOBAL.collation_server"
+    );
+    let rows = client.rows(&sql).map_err(|error| failure("read the server's facts", &error))?;
+    let mut row = rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default);
+    facts.identity("database.encoding", row.next().unwrap_or_default());
+    facts.identity("database.collation", row.next().unwrap_or_default());
+    Ok(())
+}
+
+fn nature(name: &str) -> Nature {
+    let passing = PASSING.contains(&name)
+        || PASSING_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || PASSING_ENDS.iter().any(|end| name.ends_with(end));
+    if passing { Nature::Passing } else { Nature::Identity }
+}
+
+fn shown(name: &str, value: &str) -> String {
+    let may_be_secret = ["init_connect", "init_slave", "init_replica", "wsrep_sst_auth", "report_password"]
+        .contains(&name)
+        || name.ends_with("_secret")
+        || name.ends_with("_filekey")
+        || name.contains("token")
+        || name.contains("provider_options");
+    if may_be_secret { hidden(value) } else { value.to_owned() }
+}
+
+/// Finds the data folder, if it is on this machine and accessible.
+fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
+    let Some(folder) = settings.get("datadir").filter(|folder| !folder.is_empty()).map(PathBuf::from) else {
+        return DataPlace::Elsewhere("the server does not say where its data is".to_owned());
+    };
+    // A container's server has a port on this machine, but no socket.
+    let socket = settings.get("socket").map(PathBuf::from).unwrap_or_default();
+    let here = match &endpoint.address.place {
+        Place::Socket(_) => true,
+        Place::Tcp { .. } => endpoint.address.is_local() && (socket.exists() || folder.join(socket).exists()),
+    };
+    if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
+}
+
+/// Settings that name a folder of data or log, absolute or within the data folder.
+const PLACES: [&str; 3] = ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
+
+/// Views of InnoDB's files with their column, of MySQL, of MariaDB and of it before version 10.6.
+const FILES: [(&str, &str); 3] =
+    [("INNODB_DATAFILES", "path"), ("INNODB_SYS_TABLESPACES", "filename"), ("INNODB_SYS_DATAFILES", "path")];
+
+/// The folder of the load's database, and those of its tables' files, which may be elsewhere by `DATA DIRECTORY`; none where the account
+/// may not see them.
+fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathBuf>) {
+    let database = match tables {
+        Tables::Own => SCHEMA.to_owned(),
+        Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
+    };
+    let within = literal(&format!("%/{}/%", database.replace('_', "\\_")));
+    let files = FILES
+        .iter()
+        .find_map(|(view, column)| {
+            client.rows(&format!("SELECT {column} FROM information_schema.{view} WHERE {column} LIKE {within}")).ok()
+        })
+        .unwrap_or_default();
+    let files = files.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    let folders: BTreeSet<PathBuf> = files.filter_map(|file| Path::new(&file).parent().map(Path::to_owned)).collect();
+    (PathBuf::from(database), folders.into_iter().collect())
+}
+
+/// Reads the server's process id from its pid file.
+fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
+    std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
+}
+
+/// How many columns of indexes and triggers the tables have, and a digest of what they are.
+const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', LOWER(HEX(i.digest ^ t.digest))) \
+                     FROM (SELECT COUNT(*) AS indexed, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, \
+                     non_unique, index_type))) AS digest FROM information_schema.statistics WHERE table_schema = DATABASE()) i, \
+                     (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
+                     digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
+
+/// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.
+fn engines(client: &mut Client, default: &str, tables: Tables) -> Result<Vec<String>, Failure> {
+    let of_load = match tables {
+        Tables::Own => room::engines(client),
+        Tables::None => client
+            .rows("SELECT DISTINCT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND engine IS NOT NULL")
+            .map(|rows| rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
+    };
+    let mut engines: Vec<String> = of_load.map_err(|error| failure("read the tables' engines", &error))?;
+    if engines.is_empty() || tables == Tables::Own {
+        engines.push(default.to_owned());
+    }
+    Ok(engines)
+}
+
+/// A status, not a setting; `None` if there is always one.
+fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
+    let known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
+    Ok(known.into_values().next())
+}
+
+/// The weakest of all engines.
+fn promised(settings: &BTreeMap<String, String>, engines: &[String], redo_log: Option<&str>) -> Durability {
+    let all = engines.iter().map(|engine| promised_by(engine, settings, redo_log));
+    all.min_by_key(|durability| durability.tier).unwrap_or_else(|| promised_by("unknown", settings, redo_log))
+}
+
+fn promised_by(engine: &str, settings: &BTreeMap<String, String>, redo_log: Option<&str>) -> Durability {
+    let setting = |name: &str| match name {
+        "engine" => Some(engine.to_owned()),
+        "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
+        "system" => settings.get("version_compile_os").map(|name| durability::system_of(name).to_owned()),
+        name => settings.get(name).cloned(),
+    };
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_engines_the_weakest_counts_and_a_redo_log_that_is_off_is_seen() {
+        use model::DurabilityTier::{Durable, Unsafe};
+        let settings: BTreeMap<String, String> = [("innodb_flush_log_at_trx_commit", "1"), ("log_bin", "OFF")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into();
+        let of = |engines: &[&str], redo_log| {
+            let engines: Vec<String> = engines.iter().map(|engine| (*engine).to_owned()).collect();
+            promised(&settings, &engines, redo_log)
+        };
+        assert_eq!(of(&["InnoDB"], None).tier, Durable);
+        assert_eq!(of(&["InnoDB"], Some("ON")).tier, Durable);
+        let mixed = of(&["InnoDB", "Aria"], None);
+        assert!(mixed.tier == Unsafe && mixed.because.contains("engine=Aria"), "{mixed:?}");
+        let without = of(&["InnoDB"], Some("OFF"));
+        assert!(without.tier == Unsafe && without.because.contains("REDO_LOG"), "{without:?}");
+    }
+
+    #[test]
+    fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
+        assert!(!shown("wsrep_sst_auth", "me:hunter2").contains("hunter2"));
+        assert_eq!(shown("init_connect", ""), "(empty)");
+        for name in ["port", "datadir", "socket", "pid_file", "gtid_binlog_pos", "tmpdir", "timestamp", "server_uuid"] {
+            assert_eq!(nature(name), Nature::Passing, "{name}");
+        }
+        for name in ["innodb_flush_log_at_trx_commit", "innodb_buffer_pool_size", "sql_mode", "query_cache_type"] {
+            assert_eq!(nature(name), Nature::Identity, "{name}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! MySQL and MariaDB: an existing server, or a private one.
+//!
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
+//! comparable.
+
+mod aside;
+mod backup;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod dialect;
+mod durability;
+mod facts;
+mod keys;
+pub mod lane;
+mod option_file;
+mod order_entry;
+pub mod pages;
+mod private;
+mod programs;
+mod read_back;
+mod room;
+mod session;
+pub mod spatial;
+mod tables;
+mod tls;
+mod url;
+
+use std::path::PathBuf;
+
+use model::catalog::Visibility;
+use model::plan::PrivateServer;
+use model::{EngineSpec, Facts, Nature, Reset, SystemPlan};
+
+use crate::mysql::lane::{Client, MySqlProtocol};
+use crate::owner::TableOwner;
+use crate::server;
+use crate::server::copies::NoCopies;
+use crate::server::counted::CountsQuery;
+use crate::server::parts;
+use crate::server::refusal::failure;
+use crate::server::system::{self, Purpose, Server, ServerSystem};
+use claim::MySqlClaim;
+use connect::Endpoint;
+use counters::Checkpoint;
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+use private::MySqlRecipe;
+pub use programs::Product;
+use programs::Programs;
+use room::Reach;
+use session::SessionSettings;
+pub(crate) use url::Address;
+use workloads::backup::backups::Backups;
+use workloads::dataset::{Dataset, Dialect};
+use workloads::pages::dialect::PagesDialect;
+use workloads::spatial::dialect::SpatialDialect;
+use workloads::system::{Consent, Engine, OpenRequest, System};
+use workloads::transactions::{Program, Protocol};
+
+/// Étalon's database.
+const SCHEMA: &str = "etalon";
+
+fn has_setting(facts: &Facts, name: &str, value: &str) -> bool {
+    facts.get(&format!("setting.{name}")).is_some_and(|found| found.eq_ignore_ascii_case(value))
+}
+
+/// What a load may drop.
+fn reach(system: &MySqlSystem) -> Reach {
+    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+    if may_drop_all { Reach::Database } else { Reach::Names }
+}
+
+/// Two products, which speak one protocol. The server itself says which it is: a URL of one may lead to the other.
+impl Engine for Product {
+    fn spec(&self) -> EngineSpec {
+        let (name, schemes, private_servers, about, backups): (_, &[&str], &[&str], _, _) = match self {
+            Product::MySql => (
+                "mysql",
+                &["mysql"],
+                &["mysql"],
+                "MySQL: `mysql://user@host:port/` is a server that is there, where settings are those of étalon's sessions; \
+                 `server = { engine = \"mysql\" }` is one that étalon makes and removes, where they are the server's",
+                backup::OF_MYSQL,
+            ),
+            Product::MariaDb => (
+                "mariadb",
+                &["mariadb"],
+                &["mariadb"],
+                "MariaDB: `mariadb://user@host:port/` is a server that is there, where settings are those of étalon's sessions; \
+                 `server = { engine = \"mariadb\" }` is one that étalon makes and removes, where they are the server's",
+                backup::OF_MARIADB,
+            ),
+        };
+        EngineSpec {
+            name,
+            schemes,
+            about,
+            private_servers,
+            own_url: None,
+            workload: "transactions",
+            backups,
+            poolers: &[],
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<MySqlServer>(request)
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<MySqlServer as Server>::DIALECT)
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, .. } = system::address::<MySqlServer>(system)?;
+        Some(format!(
+            "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
+        ))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan::<MySqlServer>(system, size_bytes)
+    }
+
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+        system::would_make::<MySqlServer>(system)
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        system::would_drop::<MySqlServer>(system)
+    }
+
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<MySqlServer>(system)
+    }
+
+    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
+        system::refuses_writes::<MySqlServer>(system)
+    }
+
+    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+        let product = Product::of_word(&server.engine);
+        let programs = Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref())?;
+        Ok(programs.release().unwrap_or_default())
+    }
+
+    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+        let product = Product::of_word(&server.engine);
+        Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        server::private::data_directory(system)
+    }
+
+    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        // An existing server must be asked itself.
+        system.server.as_ref().and_then(|_| durability::planned(system))
+    }
+
+    fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
+        backup::missing_program(*self, system, method)
+    }
+}
+
+type MySqlSystem = ServerSystem<MySqlServer>;
+
+pub(crate) struct MySqlServer {
+    product: Product,
+    /// The longest packet that the server takes: it ends a connection that sends more.
+    packet_bytes: u64,
+    checkpoint: Checkpoint,
+}
+
+impl Server for MySqlServer {
+    type Protocol = MySqlProtocol;
+    type Endpoint = Endpoint;
+    type Session = SessionSettings;
+    type Claim = MySqlClaim;
+    type Recipe = MySqlRecipe;
+    type Copies = NoCopies<Endpoint, SessionSettings>;
+
+    const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
+
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+        let settings = &request.system.settings;
+        request.permits.settings(settings, &confine::SETTINGS)?;
+        let endpoint = Endpoint::new(address)?.heeding(request);
+        let mut client = endpoint.connect(Purpose::Control)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        let session = SessionSettings::with_settings(&mut client, settings)?;
+        client.close();
+        Ok((endpoint, session))
+    }
+
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = endpoint.connect(Purpose::Control)?;
+        Ok((endpoint, client))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = tables::refuse_foreign(client, consent)?;
+            counters::refuse_unfit(client, endpoint, owner != TableOwner::Absent)?;
+        }
+        let product = Product::from_flavor(client.protocol.session.flavor);
+        let packet_bytes = client.one("SELECT @@SESSION.max_allowed_packet");
+        let packet_bytes = packet_bytes.map_err(|error| failure("ask for the server's limits", &error))?;
+        let packet_bytes = packet_bytes.parse().unwrap_or(u64::MAX);
+        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::checkpoint(client)? })
+    }
+
+    fn refuse_program(system: &MySqlSystem, program: &Program) -> Result<(), Failure> {
+        server::dialogue::refuse_pipeline("MySQL", program)?;
+        if program.protocol() == Protocol::Extended {
+            let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
+            return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
+                .hint("choose `prepared` or `simple`"));
+        }
+        system.server.refuse_long(&system.texts(program))
+    }
+
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
+    }
+
+    fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
+        let question = counters::of_session(system.server.product);
+        let mut statements = Vec::new();
+        if program.protocol() == Protocol::Prepared {
+            statements = system.texts(program);
+            statements.push(question.sql.to_owned());
+        }
+        Ok((statements, Some(question)))
+    }
+
+    fn facts(system: &MySqlSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
+        facts.insert("checkpoint_before_run", system.server.checkpoint.fact(), Nature::Identity);
+        Ok(facts)
+    }
+
+    /// Log that is written through is not synced again, one that is mapped into memory not by a call that is counted, and Amazon
+    /// Aurora has none on a device of its own.
+    fn syncs_each_commit(facts: &Facts) -> bool {
+        let is_through = has_setting(facts, "innodb_flush_method", "o_dsync")
+            || has_setting(facts, "innodb_log_file_write_through", "on");
+        let is_innodb = has_setting(facts, "default_storage_engine", "innodb");
+        let is_aurora = facts.entries.keys().any(|name| name.starts_with("setting.aurora"));
+        is_innodb && !is_through && !is_aurora && !has_setting(facts, "innodb_log_file_mmap", "on")
+    }
+
+    fn prepare(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
+        if data.is_large() {
+            system.ask(|client| tables::refuse_foreign(client, system.consent))?;
+            return parts::load(system, data);
+        }
+        system.ask(|client| {
+            let owner = tables::refuse_foreign(client, system.consent)?;
+            tables::load(client, data, owner, reach(system))
+        })
+    }
+
+    fn settle(system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
+        if system.private().is_some() {
+            counters::await_purge(client)?;
+        }
+        counters::flush(client, &system.server.checkpoint)
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
+    }
+
+    fn remove(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove(client)
+    }
+
+    fn backups(system: &MySqlSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::MySqlBackups { system })
+    }
+
+    fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+        counters::refuse_read_only(client, endpoint)
+    }
+
+    /// Adds that the server has become a replica, or takes only short packets.
+    fn explain(system: &MySqlSystem, failure: Failure) -> Failure {
+        if READ_ONLY.iter().any(|code| failure.cause.contains(&format!("[{code}, SQLSTATE "))) {
+            let replica = system.control.ask(|client| counters::refuse_read_only(client, &system.endpoint)).err();
+            return match replica.filter(|failure| failure.kind == FailureKind::Unsupported) {
+                // Its promotion may be under way.
+                Some(Failure { hint, .. }) => Failure { kind: FailureKind::Unreachable, hint, ..failure },
+                None => failure,
+            };
+        }
+        let packet_bytes = system.server.packet_bytes;
+        if failure.kind != FailureKind::ConnectionLost || packet_bytes >= tables::INSERT_BYTES as u64 {
+            return failure;
+        }
+        failure.hint(format!(
+            "the server ends a connection that sends a packet of more than {packet_bytes} bytes: {RAISE}"
+        ))
+    }
+}
+
+impl MySqlServer {
+    /// Refuses statements for which the server would end the connection.
+    fn refuse_long(&self, statements: &[String]) -> Result<(), Failure> {
+        let longest = statements.iter().map(String::len).max().unwrap_or_default() as u64;
+        // The command's own byte comes first.
+        if longest < self.packet_bytes {
+            return Ok(());
+        }
+        let cause = format!("the server takes packets of up to {} bytes (`max_allowed_packet`)", self.packet_bytes);
+        Err(Failure::new(FailureKind::Unsupported, format!("send a statement of {longest} bytes"), cause).hint(RAISE))
+    }
+}
+
+/// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
+const READ_ONLY: [u16; 3] = [1290, 1792, 1836];
+const RAISE: &str = "raise `max_allowed_packet` on the server: `SET GLOBAL max_allowed_packet = 67108864`";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,472 @@
+//! Private servers.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use host::process::{ServerSpec, StopSignal, User};
+use model::plan::{Connect, PrivateServer};
+use model::{Facts, Value};
+
+use super::confine;
+use super::connect::Endpoint;
+use super::keys;
+use super::programs::{Installer, Product, Programs};
+use super::read_back::{self, Account};
+use super::session::{self, variable};
+use super::url::{Address, Place};
+use crate::mysql::lane::Client;
+use crate::server::private::{
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, failed, give, on_free_port, run_clean,
+};
+use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
+use crate::server::system::Purpose;
+use crate::server::{LOOPBACK, random_password};
+use load::error::{Failure, FailureKind};
+use workloads::system::OpenRequest;
+
+/// Made by the installation; reached by a socket in a private folder.
+const ROOT: &str = "root";
+/// Made for TCP, where everybody on this machine reaches the port.
+const ACCOUNT: &str = "etalon";
+const SOCKET_NAME: &str = "mysql.sock";
+/// Names its folder for temporary files.
+const TEMPORARY: &str = "tmp";
+/// Init file next to the socket, run before the first client; and étalon's keys, if any.
+const FIRST_WORDS: &str = "init.sql";
+const KEYS: &str = "keys.txt";
+
+/// Required for isolation.
+const OWN_SETTINGS: [&str; 20] = [
+    "basedir",
+    "bind_address",
+    "daemonize",
+    "datadir",
+    "defaults_extra_file",
+    "defaults_file",
+    "extra_port",
+    "init_file",
+    "log_error",
+    "mysqlx",
+    "pid_file",
+    "port",
+    "read_only",
+    "skip_grant_tables",
+    "skip_name_resolve",
+    "skip_networking",
+    "socket",
+    "super_read_only",
+    "tmpdir",
+    "user",
+];
+
+/// The setting that turns on counters of InnoDB that are off by default.
+const MONITOR: &str = "innodb_monitor_enable";
+
+/// Fixed when files are made.
+const SHAPING: [&str; 6] = [
+    "innodb_checksum_algorithm",
+    "innodb_data_file_path",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "innodb_undo_tablespaces",
+    "lower_case_table_names",
+];
+
+/// Would change the programs' behaviour.
+const VARIABLES: [&str; 8] = [
+    "MYSQL_HOME",
+    "MARIADB_HOME",
+    "MYSQL_UNIX_PORT",
+    "MYSQL_TCP_PORT",
+    "MYSQL_GROUP_SUFFIX",
+    "MYSQL_PWD",
+    "MYSQL_HOST",
+    "TMPDIR",
+];
+
+const HABITS: Habits = Habits {
+    words: ServerLogWords { is_full, last: last_words, lingers: |_| false },
+    timeout: Duration::from_mins(3),
+    stop: StopSignal::Terminate,
+    end: StopSignal::Kill,
+    cold: &["--innodb-buffer-pool-load-at-startup=OFF"],
+};
+
+pub(crate) struct MySqlRecipe {
+    programs: Programs,
+    settings: BTreeMap<String, Value>,
+    /// Password of the account for clients that may not be root.
+    password: Option<String>,
+}
+
+pub(super) type Private = private::Private<MySqlRecipe>;
+
+impl Recipe for MySqlRecipe {
+    type Endpoint = Endpoint;
+
+    const ELSEWHERE: &'static [&'static str] = &[
+        "innodb_data_file_path",
+        "innodb_data_home_dir",
+        "innodb_directories",
+        "innodb_log_group_home_dir",
+        "innodb_undo_directory",
+        "log_bin",
+        "log_bin_basename",
+    ];
+
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+        let OpenRequest { scratch_base, listen, permits, .. } = request;
+        let settings = &request.system.settings;
+        for (name, value) in settings {
+            let (name, value) = (session::plain(name), session::text_of(value));
+            refuse_own(
+                OWN_SETTINGS.iter().find(|own| variable(own) == variable(&name)).unwrap_or(&name.as_str()),
+                &value,
+                &OWN_SETTINGS,
+            )?;
+            refuse_reserved(variable(&name), &value, session::RESERVED)?;
+        }
+        let bin_dir = permits.private_server(server, Product::WORDS, settings, &confine::SETTINGS)?;
+        let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
+        let user = server_user()?;
+        let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
+        initialise(&programs, &folders, settings, user.as_ref())?;
+        if keys::are_wanted(settings) {
+            keys::make(&folders.next_to_socket(KEYS), user.as_ref())?;
+        }
+        let mut private = Private::in_folders(programs, settings, folders, user);
+        private.recipe.password = permits.are_bounded().then(random_password);
+        let endpoint = match server.connect {
+            Connect::Socket => private.start_on_socket()?,
+            Connect::Tcp => private.start_on_port(listen.as_deref())?,
+        };
+        Ok((private, endpoint))
+    }
+
+    fn habits(&self) -> Habits {
+        HABITS
+    }
+
+    fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+        endpoint.connect(Purpose::Control).map(Client::close)
+    }
+
+    fn strays(&self, endpoint: &Endpoint, _data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+        let account = if self.password.is_some() { Account::Bounded } else { Account::Strong };
+        let mut client = endpoint.connect(Purpose::Control)?;
+        let strays = read_back::strays(&mut client, account, arguments);
+        client.close();
+        strays
+    }
+
+    fn explain_log(&self, log: &str) -> Failure {
+        let tried = "start the private server";
+        let unknown_name = ["unknown variable '", "unknown option '"].iter().find_map(|before| {
+            let (_, rest) = log.split_once(before)?;
+            rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
+        });
+        if let Some(name) = unknown_name {
+            let value = self.settings.iter().find(|(known, _)| session::plain(known) == name);
+            let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
+            return unknown("the server", &name, &value, self.programs.setting_names().iter().map(String::as_str));
+        }
+        let failure = HABITS.words.failure(tried, log);
+        if failure.kind == FailureKind::DiskFull {
+            return failure;
+        }
+        if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
+            return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
+        }
+        let said = session::plain(log);
+        if self.settings.keys().any(|name| said.contains(&session::plain(name))) {
+            let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
+            return of_the_plan.hint("correct the system's `settings` in the plan");
+        }
+        failure
+    }
+
+    fn add_facts(&self, facts: &mut Facts) {
+        facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
+        facts.passing("server.programs", self.programs.server.display().to_string());
+    }
+}
+
+impl Private {
+    /// An uninitialised server in `base` with this one's programs, settings and key file.
+    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+        let mut twin = Private::empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
+        twin.recipe.password = self.recipe.password.clone();
+        if keys::are_wanted(&self.recipe.settings) {
+            let (own, twins) = (self.running.folders()?, twin.running.folders()?);
+            keys::copy(&own.next_to_socket(KEYS), &twins.next_to_socket(KEYS), twin.user())?;
+        }
+        Ok(twin)
+    }
+
+    /// A running empty server in `base` with this one's programs and settings.
+    pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        let mut private = self.empty_twin(base)?;
+        initialise(&private.recipe.programs, private.running.folders()?, &private.recipe.settings, private.user())?;
+        let endpoint = private.start_on_socket()?;
+        Ok((private, endpoint))
+    }
+
+    /// A running empty server in `base` with default settings.
+    pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        Private::empty(Programs::find(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+    }
+
+    fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
+        let user = server_user()?;
+        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
+        Ok(Private::in_folders(programs, settings, folders, user))
+    }
+
+    fn in_folders(
+        programs: Programs,
+        settings: &BTreeMap<String, Value>,
+        folders: Folders,
+        user: Option<User>,
+    ) -> Private {
+        let program = programs.server.clone();
+        Private::new(MySqlRecipe { programs, settings: settings.clone(), password: None }, program, folders, user)
+    }
+
+    pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
+        self.start_on_socket()
+    }
+
+    pub(super) fn bin_dirs(&self) -> Vec<PathBuf> {
+        let own = self.recipe.programs.server.parent().map(Path::to_path_buf);
+        let base = self.recipe.programs.base.iter().map(|base| base.join("bin"));
+        own.into_iter().chain(base).collect()
+    }
+
+    pub(super) fn release(&self) -> Option<String> {
+        self.recipe.programs.release()
+    }
+
+    /// Starts it again with other settings, on the same data.
+    #[cfg(test)]
+    pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
+        self.running.stop(HABITS.stop, HABITS.timeout)?;
+        self.recipe.settings = settings;
+        self.start_on_socket()
+    }
+
+    fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
+        let place = Place::Socket(self.running.folders()?.next_to_socket(SOCKET_NAME));
+        self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
+        let Some(password) = self.recipe.password.clone() else {
+            let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
+            self.spawn_and_wait(&endpoint, &[])?;
+            return Ok(endpoint);
+        };
+        let first_words = self.write_first_words("localhost", &password)?;
+        let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
+        self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
+        remove_first_words(&first_words)?;
+        Ok(endpoint)
+    }
+
+    fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
+        let host = listen.unwrap_or(LOOPBACK);
+        let password = self.recipe.password.clone().unwrap_or_else(random_password);
+        // The password, which dies with the server, may be used from other hosts.
+        let from = if listen.is_some() { "%" } else { LOOPBACK };
+        let first_words = self.write_first_words(from, &password)?;
+        let endpoint = on_free_port(host, |port| {
+            let place = Place::Tcp { host: host.to_owned(), port };
+            let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
+            let own = ["--skip-networking=0".to_owned(), format!("--bind-address={host}"), format!("--port={port}")];
+            self.spec = self.spec_with(&own)?;
+            self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
+            Ok(endpoint)
+        })?;
+        remove_first_words(&first_words)?;
+        Ok(endpoint)
+    }
+
+    /// An account with a password, and no other TCP login. One statement per line.
+    fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
+        let account = format!("'{ACCOUNT}'@'{from}'");
+        let grants = match &self.recipe.password {
+            Some(_) => confine::grants(&account),
+            None => format!("GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"),
+        };
+        let text = format!(
+            "DROP USER IF EXISTS '{ROOT}'@'127.0.0.1';\nDROP USER IF EXISTS '{ROOT}'@'::1';\n\
+             CREATE USER IF NOT EXISTS {account} IDENTIFIED BY '{password}';\n{grants}"
+        );
+        let tried = "write the private server's first password";
+        let file = self.running.folders()?.next_to_socket(FIRST_WORDS);
+        fs::write(&file, text).map_err(|error| failed(tried, error))?;
+        give(&file, self.user()).map_err(|error| failed(tried, error))?;
+        Ok(file)
+    }
+
+    fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
+        let folders = self.running.folders()?;
+        let mut args = vec!["--no-defaults".to_owned()];
+        args.extend(arguments(&self.recipe.settings));
+        // The last of an option's values counts, so étalon's own come after the plan's.
+        args.extend([
+            path_option("datadir", &folders.data()),
+            path_option("tmpdir", &folders.file(TEMPORARY)),
+            path_option("socket", &folders.next_to_socket(SOCKET_NAME)),
+            path_option("pid-file", &folders.data().join("server.pid")),
+            "--skip-name-resolve".to_owned(),
+        ]);
+        if self.recipe.password.is_some() {
+            // A table's `DATA DIRECTORY` would leave the data folder, for which MariaDB asks no privilege.
+            args.push("--skip-symbolic-links".to_owned());
+        }
+        if self.recipe.programs.installer == Installer::Server {
+            // X protocol would listen on another port.
+            args.push("--mysqlx=OFF".to_owned());
+            // MariaDB's default, and twice as fast to fill tables.
+            args.push("--local-infile=ON".to_owned());
+        }
+        if self.recipe.settings.keys().all(|name| session::plain(name) != MONITOR) {
+            // So that checkpoints are counted, at the cost of an increment for each.
+            args.push(format!("--{}=log_checkpoints", MONITOR.replace('_', "-")));
+        }
+        args.extend(self.recipe.programs.base.iter().map(|base| path_option("basedir", base)));
+        if keys::are_wanted(&self.recipe.settings) {
+            args.push(path_option(keys::SETTING, &folders.next_to_socket(KEYS)));
+        }
+        let spec =
+            folders.program(&self.recipe.programs.server, folders.log()).args(args).args(own).end_signal(HABITS.end);
+        Ok(run_clean(spec, &VARIABLES, self.user()))
+    }
+}
+
+fn path_option(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
+}
+
+/// Writes each setting as one argument: an option file's lines would be read in pieces, and `#` and quotes in them mean more.
+fn arguments(settings: &BTreeMap<String, Value>) -> impl Iterator<Item = String> {
+    settings.iter().map(|(name, value)| format!("--{}={}", session::plain(name), session::text_of(value)))
+}
+
+/// It refuses to run as root.
+pub(super) fn server_user() -> Result<Option<User>, Failure> {
+    private::server_user("the server", "mysql")
+}
+
+fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
+    Folders::make(&FolderRequirements {
+        names: ("mysql", "my"),
+        base,
+        user,
+        // A TCP server also has a socket, and needs it to start.
+        socket: if connect == Connect::Socket { SocketUse::Clients } else { SocketUse::Unused },
+        socket_name: SOCKET_NAME,
+        too_long: "set TMPDIR to a shorter path",
+        more: &[TEMPORARY],
+    })
+}
+
+/// Arguments of the installation.
+///
+/// # Errors
+/// MariaDB's script splits its arguments at blanks and expands patterns in them.
+fn shaping(settings: &BTreeMap<String, Value>) -> Result<Vec<String>, Failure> {
+    let shapes = settings.iter().filter(|(name, _)| SHAPING.contains(&variable(&session::plain(name))));
+    shapes
+        .map(|(name, value)| {
+            let (name, value) = (session::plain(name), session::text_of(value));
+            if value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.,:;/+".contains(c)) {
+                return Ok(format!("--{name}={value}"));
+            }
+            let cause = "the installation takes letters, digits and `_-.,:;/+` in its value";
+            Err(Failure::new(FailureKind::Plan, tried(&name, &value), cause))
+        })
+        .collect()
+}
+
+fn initialise(
+    programs: &Programs,
+    folders: &Folders,
+    settings: &BTreeMap<String, Value>,
+    user: Option<&User>,
+) -> Result<(), Failure> {
+    let program = match &programs.installer {
+        Installer::Script(script) => script,
+        Installer::Server => &programs.server,
+    };
+    let spec = folders
+        .program(program, folders.file("install.log"))
+        .args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data().display())])
+        .args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
+        .args(shaping(settings)?);
+    let spec = match &programs.installer {
+        Installer::Script(_) => spec.args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
+        Installer::Server => spec.args(["--initialize-insecure"]),
+    };
+    let spec = run_clean(spec, &VARIABLES, user).env("TMPDIR", folders.file(TEMPORARY));
+    private::install("the installation", spec, HABITS)
+}
+
+fn remove_first_words(file: &Path) -> Result<(), Failure> {
+    fs::remove_file(file).map_err(|error| failed("remove the first password", error))
+}
+
+fn is_full(log: &str) -> bool {
+    ["No space left", "Errcode: 28", "errno: 28", "error number 28", "Disk is full", "Disk full"]
+        .iter()
+        .any(|words| log.contains(words))
+}
+
+/// Lines with the reason, else the last ones.
+fn last_words(log: &str) -> String {
+    // Follows from the reason.
+    const NOISE: [&str; 4] =
+        ["Aborting", "Plugin 'FEEDBACK'", "registration as a STORAGE ENGINE failed", "mysql.plugin"];
+    let telling: Vec<&str> = log
+        .lines()
+        .filter(|line| !NOISE.iter().any(|noise| line.contains(noise)))
+        .filter_map(|line| line.find("[ERROR]").map(|at| line[at + "[ERROR]".len()..].trim()))
+        .collect();
+    let lines: Vec<&str> =
+        if telling.is_empty() { log.lines().map(str::trim).filter(|line| !line.is_empty()).collect() } else { telling };
+    lines[lines.len().saturating_sub(5)..].join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_is_one_argument() {
+        let settings = BTreeMap::from([
+            ("innodb-doublewrite".to_owned(), Value::Bool(false)),
+            ("sql_mode".to_owned(), Value::Text("A # \"b\\".to_owned())),
+        ]);
+        let written: Vec<String> = arguments(&settings).collect();
+        assert_eq!(written, ["--innodb_doublewrite=OFF", "--sql_mode=A # \"b\\"]);
+        assert_eq!(shaping(&settings).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn an_installation_gets_one_option_for_each_setting() {
+        let shape =
+            |name: &str, value: &str| shaping(&BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]));
+        assert_eq!(shape("innodb_page_size", "16K").unwrap(), ["--innodb_page_size=16K"]);
+        for name in ["lower_case_table_names", "loose-innodb-page-size"] {
+            assert_eq!(shape(name, "0 --plugin-load-add=x").unwrap_err().kind, FailureKind::Plan);
+        }
+    }
+
+    #[test]
+    fn the_reason_is_found_in_a_log() {
+        let log = "2026-01-01  8:50:19 0 [Note] starting\n2026-01-01  8:50:19 0 [ERROR] mariadbd: unknown variable 'x=1'\n\
+                   2026-01-01  8:50:19 0 [ERROR] Aborting\n";
+        assert_eq!(last_words(log), "mariadbd: unknown variable 'x=1'");
+        assert_eq!(last_words(""), "");
+    }
+}

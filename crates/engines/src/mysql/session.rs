@@ -1,0 +1,192 @@
+//! A plan's settings on foreign servers: only for étalon's own sessions.
+
+use std::collections::BTreeMap;
+
+use model::Value;
+
+use super::SCHEMA;
+use super::connect::{Endpoint, OpenError};
+use super::dialect::{literal, quoted};
+use crate::mysql::lane::{AskError, Client, MySqlProtocol};
+use crate::server::refusal::failure;
+use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::server::system::{Purpose, Settings};
+use load::error::{Failure, FailureKind};
+use workloads::dataset::Tables;
+
+/// Needed by étalon.
+pub(super) const RESERVED: Reserved = &[
+    ("autocommit", "a script says itself where a transaction begins"),
+    ("character_set_client", "étalon speaks UTF-8"),
+    ("character_set_connection", "étalon speaks UTF-8"),
+    ("character_set_results", "étalon speaks UTF-8"),
+];
+
+const NO_DATABASE: u16 = 1049;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionSettings {
+    /// `SET` statements.
+    pub(super) settings: Vec<String>,
+    pub(super) tables: Tables,
+}
+
+impl SessionSettings {
+    /// Tries each of the plan's settings, so that a wrong one is named.
+    ///
+    /// # Errors
+    /// A setting that the server does not know, that no session may change, or that does not take the value.
+    pub(super) fn with_settings(
+        client: &mut Client,
+        settings: &BTreeMap<String, Value>,
+    ) -> Result<SessionSettings, Failure> {
+        let mut session = SessionSettings::default();
+        // A script says where a transaction begins, and what does not say so is one by itself: as clients have it that do not
+        // ask. `init_connect` may have turned it off, too.
+        let autocommit = client.one("SELECT @@SESSION.autocommit");
+        if autocommit.map_err(|error| failure("ask for the session's settings", &error))? == "0" {
+            session.settings.push("SET SESSION autocommit = 1".to_owned());
+        }
+        if settings.is_empty() {
+            return Ok(session);
+        }
+        let known = variables(client, "SHOW SESSION VARIABLES")?;
+        for (name, value) in settings {
+            let (name, text) = (plain(name), text_of(value));
+            let tried = tried(&name, &text);
+            refuse_reserved(&name, &text, RESERVED)?;
+            let Some(current) = known.get(&name) else {
+                return Err(unknown("the server", &name, &text, known.keys().map(String::as_str)));
+            };
+            let statement = format!("SET SESSION {} = {}", quoted(&name), expression(&text, current));
+            client.execute(&statement).map_err(|error| refused(&tried, &error))?;
+            session.settings.push(statement);
+        }
+        Ok(session)
+    }
+}
+
+impl Settings for SessionSettings {
+    type Protocol = MySqlProtocol;
+    type Endpoint = Endpoint;
+
+    /// The session in the URL's database.
+    fn on_tables_of_others(&self) -> SessionSettings {
+        SessionSettings { tables: Tables::None, ..self.clone() }
+    }
+
+    /// Opens a session with these settings, in étalon's database if it exists.
+    fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
+        let mut client = endpoint.try_connect(purpose).map_err(OpenError::Refused)?;
+        for statement in &self.settings {
+            client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        }
+        if self.tables == Tables::None {
+            return Ok(client);
+        }
+        match client.execute(&format!("USE {SCHEMA}")) {
+            Ok(()) => {}
+            // Made later; or invisible to the login, which fails when it tries to make it.
+            Err(AskError::Server(error)) if matches!(error.code, NO_DATABASE | 1044) => {}
+            Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
+        }
+        Ok(client)
+    }
+}
+
+pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
+    client.rows(sql).map(pairs).map_err(|error| failure("read the server's settings", &error))
+}
+
+/// Names in lower case, and values.
+pub(super) fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
+    rows.into_iter()
+        .filter_map(|row| {
+            let mut row = row.into_iter();
+            Some((row.next()??.to_ascii_lowercase(), row.next()?.unwrap_or_default()))
+        })
+        .collect()
+}
+
+pub(super) fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
+/// The variable that an option of a plain name sets, without prefixes of the option's.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html>
+pub(super) fn variable(option: &str) -> &str {
+    // A key cache's name comes first: `hot.key_buffer_size`.
+    let mut name = option.rsplit_once('.').map_or(option, |(_, name)| name);
+    while let Some(rest) =
+        ["loose_", "maximum_", "skip_", "enable_", "disable_"].iter().find_map(|prefix| name.strip_prefix(prefix))
+    {
+        name = rest;
+    }
+    name
+}
+
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "ON".to_owned(),
+        Value::Bool(false) => "OFF".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn refused(tried: &str, error: &AskError) -> Failure {
+    let failure = failure(tried, error);
+    let AskError::Server(packet) = error else { return failure };
+    match packet.code {
+        // "is a GLOBAL variable", "is a read only variable"
+        1229 | 1238 => Failure::new(
+            FailureKind::Plan,
+            failure.tried,
+            format!("{error}; étalon changes no server that it did not start"),
+        )
+        .hint("let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`"),
+        1227 => failure.hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
+        _ => Failure { kind: FailureKind::Plan, ..failure },
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// Numeric settings accept sizes as in an option file: `64M`.
+fn expression(text: &str, current: &str) -> String {
+    if is_number(text) {
+        return text.to_owned();
+    }
+    if is_number(current)
+        && let Some((digits, unit)) = text.split_at_checked(text.len().saturating_sub(1))
+        && let Ok(number) = digits.parse::<u64>()
+        && let Some(power) = "KMGTPE".find(&unit.to_ascii_uppercase())
+        && let Some(bytes) = number.checked_mul(1 << (10 * (power + 1)))
+    {
+        return bytes.to_string();
+    }
+    literal(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_their_settings_take_them() {
+        assert_eq!(expression("64M", "262144"), "67108864");
+        assert_eq!(expression("2g", "1"), "2147483648");
+        assert_eq!(expression("64M", "ON"), "'64M'");
+        assert_eq!(expression("12", "OFF"), "12");
+        assert_eq!(expression("1.5", "0.5"), "1.5");
+        assert_eq!(expression("ON", "OFF"), "'ON'");
+        assert_eq!(expression("é", "1"), "'é'");
+        assert_eq!(expression("", "1"), "''");
+        assert_eq!(text_of(&Value::Bool(true)), "ON");
+        assert_eq!(plain("Sort-Buffer_Size"), "sort_buffer_size");
+        assert_eq!(variable("loose_skip_grant_tables"), variable("skip_grant_tables"));
+        assert_eq!(variable("hot.key_buffer_size"), "key_buffer_size");
+    }
+}

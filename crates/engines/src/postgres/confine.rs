@@ -1,0 +1,81 @@
+//! Limits plans at an agent: no programs or files of its host.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use model::Value;
+
+use super::connect::Endpoint;
+use super::url::Address;
+use crate::allowed;
+use crate::postgres::lane::{Client, literal};
+use crate::server::refusal::failure;
+use load::error::Failure;
+use workloads::permits::Permits;
+
+/// Names of `settings.allowed`.
+static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+
+/// Settings allowed at an agent. Logical WAL is not: a replication login could decode it with any library that the
+/// server can read.
+pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
+    // PostgreSQL ignores case, and accepts `-` for `_`.
+    let is_decoded = settings.iter().any(|(name, level)| {
+        name.to_ascii_lowercase().replace('-', "_") == "wal_level"
+            && !["minimal", "replica"].contains(&level.to_string().as_str())
+    });
+    SETTINGS.iter().copied().filter(|name| !(is_decoded && *name == "wal_level")).collect()
+}
+
+/// Owns an agent's private server: only étalon logs in as it, and it runs no statement of a plan.
+pub(super) const OWNER: &str = "etalon_owner";
+
+/// Predefined roles for the host's programs and files. <https://www.postgresql.org/docs/current/predefined-roles.html>
+const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'";
+
+/// Why a login could run programs or reach files on the server's host. The session's original role counts, since it
+/// can return to that.
+const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
+                     and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
+                     AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
+                     the files or programs of the host' WHEN r.rolreplication AND \
+                     current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' ELSE '' END \
+                     FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
+
+/// Refuses a login that could run programs or reach files on the server's host, unless allowed.
+pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
+    if !permits.are_bounded() {
+        return Ok(());
+    }
+    let power = client.one(&POWER.replace("STRONG", STRONG));
+    let power = power.map_err(|error| failure("ask what the role may do", &error))?;
+    if power.is_empty() {
+        return Ok(());
+    }
+    let how = "name a role that can do no more than a benchmark needs: `CREATE ROLE bench LOGIN`, `GRANT CREATE ON DATABASE \
+               … TO bench`";
+    permits.strong_login(&address.user, &power, how)
+}
+
+/// Makes the role for a plan's statements: own tables, counters, checkpoints and backups; no files or programs.
+pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) -> Result<(), Failure> {
+    let tried = "make the role of a private server";
+    let mut client = owner.connect("")?;
+    let password = password.map(|password| format!(" PASSWORD {}", literal(password))).unwrap_or_default();
+    // A restored server has it already.
+    let database = &owner.address.database;
+    let mut statements = vec![
+        format!("CREATE ROLE {role} LOGIN REPLICATION{password}"),
+        format!("GRANT CREATE, CONNECT, TEMPORARY ON DATABASE {database} TO {role}"),
+        format!("GRANT pg_monitor TO {role}"),
+    ];
+    let checkpoint = client.one("SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = 'pg_checkpoint'");
+    if checkpoint.map_err(|error| failure(tried, &error))? != "0" {
+        statements.push(format!("GRANT pg_checkpoint TO {role}"));
+    }
+    for statement in statements {
+        client.execute(&statement).map_err(|error| failure(tried, &error))?;
+    }
+    client.close();
+    Ok(())
+}

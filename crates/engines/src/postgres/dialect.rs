@@ -1,0 +1,32 @@
+use std::borrow::Cow;
+
+use super::order_entry::Procedures;
+use workloads::dataset::{ColumnKind, Dialect};
+use workloads::order_entry::OrderEntryDialect;
+
+pub(super) struct PostgresDialect;
+
+impl Dialect for PostgresDialect {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "integer".to_owned(),
+            ColumnKind::BigInt => "bigint".to_owned(),
+            ColumnKind::Char(length) => format!("character({length})"),
+            ColumnKind::VarChar(most) => format!("character varying({most})"),
+            ColumnKind::Decimal(digits, places) => format!("numeric({digits}, {places})"),
+            ColumnKind::Timestamp => "timestamp".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        format!("${number}")
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(sql)
+    }
+
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
+    }
+}

@@ -1,0 +1,291 @@
+//! Server facts, settings and durability.
+
+use std::env::consts::OS;
+use std::path::PathBuf;
+
+use model::facts::{INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
+use model::{Durability, Facts, Nature};
+
+use super::SCHEMA;
+use super::connect::Endpoint;
+use super::durability;
+use super::pooler::Pooler;
+use super::url::Address;
+use crate::data_place::{DataPlace, hidden};
+use crate::durability::{first_fit, listed};
+use crate::isolation::{self, Levels};
+use crate::postgres::lane::{AskError, Client};
+use crate::server::dialogue::columns;
+use crate::server::refusal::failing_to;
+use crate::server::url::Address as _;
+use load::error::Failure;
+use workloads::dataset::Tables;
+
+/// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
+/// it costs time.
+const PASSING: &[&str] = &[
+    "application_name",
+    "cluster_name",
+    "event_source",
+    "in_hot_standby",
+    "listen_addresses",
+    "log_filename",
+    "log_timezone",
+    "port",
+    "primary_slot_name",
+    "search_path",
+    "shared_memory_size",
+    "shared_memory_size_in_huge_pages",
+    "syslog_ident",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
+/// Settings that differ between equal servers, by the ends of their names.
+const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
+
+/// Commands or connection strings that may hold passwords: only whether they are set.
+const SECRET: &[&str] = &[
+    "archive_cleanup_command",
+    "archive_command",
+    "primary_conninfo",
+    "recovery_end_command",
+    "restore_command",
+    "ssl_passphrase_command",
+];
+
+/// Reads the facts in a session like a run's.
+pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
+    let address = &endpoint.address;
+    let tried = "read the server's facts";
+    let mut facts = Facts::default();
+    facts.identity("server.product", "PostgreSQL");
+    let version = client.one("SELECT version()").map_err(failing_to(tried))?;
+    facts.identity("server.version", version.clone());
+    for row in client.rows(SETTINGS).map_err(failing_to(tried))? {
+        let [Some(name), Some(value)] = &row[..] else { continue };
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    add_instance(&mut facts, client);
+    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
+    // With `jit` on, a server without the compiler silently interprets.
+    if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
+        facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
+    }
+    add_database(&mut facts, client).map_err(failing_to(tried))?;
+    if durability::system_of(&version) == "windows"
+        && OS != "windows"
+        && is_here(client, address).map_err(failing_to(tried))?
+    {
+        let words = format!(
+            "the server is built for Windows and runs on this machine, whose system is {OS}: by Wine or a virtual machine, so \
+             that its figures are of neither"
+        );
+        facts.identity(LAYER, words);
+    }
+    facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
+    facts.passing("path.address", address.shown());
+    let tls = match &endpoint.pooler {
+        None => client.one(TLS).map_err(failing_to(tried))?,
+        // The server reports the pooler's connection.
+        Some(_) => client.encryption().unwrap_or_default(),
+    };
+    facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
+    if let Some(pooler) = &endpoint.pooler {
+        facts.identity("path.pooler", pooler.to_string());
+    }
+    let place = match &endpoint.pooler {
+        Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
+        None => data_place(client, address).map_err(failing_to(tried))?,
+    };
+    let schemas = match tables {
+        Tables::Own => format!("nspname = '{SCHEMA}'"),
+        Tables::None => OTHERS_SCHEMAS.to_owned(),
+    };
+    let tablespaces = tablespaces(client, &schemas).map_err(failing_to(tried))?;
+    // The log may be a link to another device, as may the databases; both are invisible without access to the folder.
+    let keeping = place.add_to(&mut facts, |data| {
+        let links = ["pg_wal", "base"].map(|name| std::fs::canonicalize(data.join(name)).ok());
+        links.into_iter().flatten().chain(tablespaces.iter().map(PathBuf::from)).collect()
+    });
+    let process = match &place {
+        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(failing_to(tried))?.parse().ok(),
+        DataPlace::Elsewhere(_) => None,
+    };
+    if !tablespaces.is_empty() {
+        facts.passing("data_directory.tablespaces", tablespaces.join(", "));
+    }
+    let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
+        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
+    }
+    if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
+        isolation::add(&mut facts, &level, ISOLATION);
+    }
+    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+/// Adds what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
+fn add_instance(facts: &mut Facts, client: &mut Client) {
+    for (name, sql) in INSTANCE {
+        if let Ok(value) = client.one(sql) {
+            facts.instance(name, value);
+        }
+    }
+}
+
+/// The timeline is that of the log that is written: the control file's changes only with the next checkpoint.
+const INSTANCE: [(&str, &str); 5] = [
+    ("started", "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time())::text"),
+    (SETTINGS_READ, "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_conf_load_time())::text"),
+    ("system_identifier", "SELECT system_identifier FROM pg_catalog.pg_control_system()"),
+    ("in_recovery", "SELECT pg_catalog.pg_is_in_recovery()"),
+    (
+        "timeline",
+        "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'of its primary' ELSE \
+         left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) END",
+    ),
+];
+
+/// Read uncommitted is read committed here.
+///
+/// <https://www.postgresql.org/docs/current/transaction-iso.html>
+const ISOLATION: Levels = &[
+    ("read uncommitted", EACH_STATEMENT),
+    ("read committed", EACH_STATEMENT),
+    (
+        "repeatable read",
+        "that two transactions which change different rows each miss what the other changes; one that would change a row \
+         changed meanwhile fails",
+    ),
+    ("serializable", isolation::NONE),
+];
+
+const EACH_STATEMENT: &str = "that each statement sees what was committed before it, so that two of one transaction may see \
+                              different rows";
+
+/// The settings as `SHOW` prints them, with units.
+const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
+
+const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
+                          FROM pg_catalog.pg_extension";
+
+/// Properties of the database as JSON, since columns differ between versions.
+const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
+                        coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
+                        datname, pg_catalog.pg_database_size(oid) \
+                        FROM (SELECT d.oid, d.encoding, d.datname, pg_catalog.to_jsonb(d) AS j \
+                        FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) AS here";
+
+const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
+                   WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
+
+fn nature(name: &str) -> Nature {
+    let passing = PASSING.contains(&name)
+        || PASSING_ENDS.iter().any(|end| name.ends_with(end))
+        || name.starts_with("unix_socket_");
+    if passing { Nature::Passing } else { Nature::Identity }
+}
+
+fn shown(name: &str, value: &str) -> String {
+    let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
+        || (name.contains("password") && name != "password_encryption");
+    if !(SECRET.contains(&name) || speaks_of_secrets) {
+        return value.to_owned();
+    }
+    hidden(value)
+}
+
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
+    let folder = client.one("SELECT pg_catalog.current_setting('data_directory', true)");
+    let folder = match folder {
+        Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
+        // A stopping server refuses with another error.
+        Err(error) if error.state() != INSUFFICIENT_PRIVILEGE => return Err(error),
+        _ => {
+            let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
+            return Ok(DataPlace::Elsewhere(reason.to_owned()));
+        }
+    };
+    Ok(if is_here(client, address)? { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+}
+
+/// Whether the server is on this machine. A container's has another address from outside.
+fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
+    let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
+    Ok(address.is_socket() || client.one(same)? == "t")
+}
+
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
+
+/// Tables that are not logged.
+const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
+                        ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't'";
+
+/// Folders of the tablespaces in which the database is, new tables are made, and tables or indexes of certain schemas are.
+const TABLESPACES: &str = "SELECT DISTINCT pg_catalog.pg_tablespace_location(t.oid) FROM pg_catalog.pg_tablespace t WHERE \
+                           pg_catalog.pg_tablespace_location(t.oid) <> '' AND (t.spcname = \
+                           pg_catalog.current_setting('default_tablespace') OR t.oid = (SELECT dattablespace FROM \
+                           pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) OR EXISTS (SELECT FROM \
+                           pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.reltablespace = \
+                           t.oid AND c.relpersistence <> 't'";
+
+fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
+    let rows = client.rows(&format!("{TABLESPACES} AND {schemas}))"))?;
+    Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+}
+
+const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+
+/// How many indexes and triggers users' tables have, and a digest of what they are.
+const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
+                     ' triggers, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
+                     (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, indkey, indclass, indisunique, indisvalid) AS what \
+                     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
+                     c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
+                     tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal) AS found";
+
+fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
+    for row in client.rows(DATABASE)? {
+        let [encoding, collation, character_type, locale_provider, name, size_bytes] = columns(row);
+        facts.identity("database.encoding", encoding);
+        facts.identity("database.collation", collation);
+        facts.identity("database.character_type", character_type);
+        facts.identity("database.locale_provider", locale_provider);
+        facts.passing("database.name", name);
+        facts.passing("database.size_bytes", size_bytes);
+    }
+    Ok(())
+}
+
+fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
+    let setting = |name: &str| match name {
+        "system" => Some(durability::system_of(version).to_owned()),
+        "unlogged tables" => Some(unlogged.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_owned),
+    };
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
+        assert!(!shown("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
+        assert!(!shown("some_ext.api_token", "hunter2").contains("hunter2"));
+        assert_eq!(shown("password_encryption", "scram-sha-256"), "scram-sha-256");
+        for name in ["port", "data_directory", "unix_socket_directories", "log_directory", "transaction_read_only"] {
+            assert_eq!(nature(name), Nature::Passing, "{name}");
+        }
+        for name in ["fsync", "shared_buffers", "wal_level", "log_statement", "transaction_timeout"] {
+            assert_eq!(nature(name), Nature::Identity, "{name}");
+        }
+    }
+}

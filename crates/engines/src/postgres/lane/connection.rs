@@ -1,0 +1,364 @@
+//! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
+//! headers.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use wire::WireError;
+use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
+
+use super::opening::Opening;
+use super::statement::{Encoded, Shape};
+use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
+use workloads::transactions::{Flow, Rows, StatementOp};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipeline {
+    Closed,
+    /// A `Sync` is owed.
+    Open,
+    /// A failure came: answers are read until all have come, and then the transaction is rolled back.
+    Clearing,
+}
+
+enum Step {
+    All,
+    /// An answer is complete.
+    Ready(TransactionStatus),
+    /// The server waits for `COPY` data.
+    CopyIn,
+    End(OpError),
+}
+
+pub struct Connection {
+    scanner: Scanner,
+    /// Empty for text statements.
+    statements: Arc<[Encoded]>,
+    /// Session number from the login, if it is the server's.
+    number: Option<u32>,
+    /// The status that the server last reported.
+    transaction: TransactionStatus,
+    state: DialogueState,
+    /// Outstanding answers.
+    owed: u32,
+    pipeline: Pipeline,
+    /// The failure that was not yet reported to the client.
+    failure: Option<OpError>,
+    rows: Rows,
+    kept: LastRows,
+    /// The current result's columns are known.
+    described: bool,
+    /// Rows of answers since they were last reported.
+    counted: RowCounts,
+    /// Ahead of each transaction; `None`: the session is this client's own.
+    opening: Option<Opening>,
+    /// Results to come of the opening, which are not the script's.
+    opening_results: usize,
+    /// Memory for an opening and a text.
+    words: String,
+}
+
+/// A script's variables hold text in UTF-8, and what is no UTF-8 would come back to the server as other bytes.
+fn not_utf8() -> OpError {
+    let message = "an answer that the script keeps in variables is not UTF-8: have the statement return it as \
+                   `encode(convert_to(…, 'SQL_ASCII'), 'hex')`";
+    OpError { class: ErrorClass::Statement, message: message.to_owned() }
+}
+
+fn unasked() -> OpError {
+    lost(&WireError::Protocol("it answered a request that was not made"))
+}
+
+impl Connection {
+    pub(super) fn new(
+        scanner: Scanner,
+        statements: Arc<[Encoded]>,
+        number: Option<u32>,
+        opening: Option<Opening>,
+    ) -> Connection {
+        let mut connection = Connection {
+            scanner,
+            statements,
+            number,
+            transaction: TransactionStatus::Idle,
+            state: DialogueState::Free,
+            owed: 0,
+            pipeline: Pipeline::Closed,
+            failure: None,
+            rows: Rows::Keep,
+            kept: LastRows::default(),
+            described: false,
+            counted: RowCounts::default(),
+            opening,
+            opening_results: 0,
+            words: String::new(),
+        };
+        connection.expect(Rows::Discard);
+        connection
+    }
+
+    fn expect(&mut self, rows: Rows) {
+        self.kept.clear();
+        self.described = false;
+        if self.rows != rows {
+            self.rows = rows;
+            self.scanner.set_rows(match rows {
+                Rows::Discard => postgres::Rows::Skip,
+                Rows::Keep | Rows::KeepAll => postgres::Rows::Keep,
+            });
+        }
+    }
+
+    /// Begins with the opening where the request may begin a transaction. While a pipeline's answers are outstanding that is
+    /// not known, and within a transaction it changes nothing.
+    fn encode(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
+        let may_begin =
+            self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);
+        let opening = if may_begin { self.opening.as_ref() } else { None };
+        self.opening_results = 0;
+        match (self.statements.get(op.statement), opening) {
+            (Some(statement), Some(opening)) if statement.begins => {
+                statement.request(Shape::Pipelined, &op.parameters, text)?;
+                self.opening_results = opening.after(text);
+                if op.flow == Flow::Wait {
+                    frontend::sync(text);
+                }
+            }
+            (Some(statement), opening) => {
+                self.opening_results = opening.map_or(0, |opening| opening.ahead(text));
+                statement.request(Shape::for_flow(op.flow, op.rows), &op.parameters, text)?;
+            }
+            (None, Some(opening)) => self.opening_results = opening.query(&op.text, &mut self.words, text)?,
+            (None, None) => frontend::query(&op.text, text)?,
+        }
+        Ok(())
+    }
+
+    fn send_sync(&mut self, out: &mut Vec<u8>) {
+        frontend::sync(out);
+        self.owed += 1;
+        self.pipeline = Pipeline::Closed;
+    }
+
+    /// Ends an open transaction once nothing is outstanding.
+    fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+        // The pipeline's failures are the reason, or follow from it.
+        self.failure = None;
+        self.pipeline = Pipeline::Closed;
+        self.state = DialogueState::Free;
+        if self.transaction == TransactionStatus::Idle {
+            return Some(OpOutcome::Ok);
+        }
+        if let Err(error) = frontend::query(Connection::ROLLBACK, out) {
+            return Some(OpOutcome::Failed(lost(&error)));
+        }
+        self.owed += 1;
+        self.state = DialogueState::Waiting;
+        None
+    }
+
+    /// No script has `COPY` data. The server has skipped a prepared request's end.
+    fn refuse_copy(&self, out: &mut Vec<u8>) {
+        // A simple query has no end to skip.
+        if frontend::copy_fail("étalon's scripts have no data for COPY", out).is_ok() && !self.statements.is_empty() {
+            frontend::sync(out);
+        }
+    }
+
+    /// Skips to the end of an answer by message headers.
+    fn scan(&mut self, rest: &mut &[u8]) -> Step {
+        match self.scanner.scan_to_ready(rest) {
+            Ok(ScanOutcome::NeedMore) => Step::All,
+            Ok(ScanOutcome::Ready { reply, consumed }) => {
+                *rest = &rest[consumed..];
+                self.count(reply.rows, reply.changed);
+                Step::Ready(reply.status)
+            }
+            Ok(ScanOutcome::Failed { error, reply, consumed }) => {
+                *rest = &rest[consumed..];
+                self.failure.get_or_insert_with(|| error.op_error());
+                self.count(reply.rows, reply.changed);
+                Step::Ready(reply.status)
+            }
+            Ok(ScanOutcome::CopyIn { consumed, .. }) => {
+                *rest = &rest[consumed..];
+                Step::CopyIn
+            }
+            Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
+            Err(error) => Step::End(lost(&error)),
+        }
+    }
+
+    fn count(&mut self, returned: u64, changed: u64) {
+        self.counted = self.counted.plus(RowCounts { returned, changed });
+    }
+
+    /// Message by message, keeping each result's rows.
+    fn keep(&mut self, rest: &mut &[u8]) -> Step {
+        loop {
+            match self.scanner.next(rest) {
+                Ok(None) => return Step::All,
+                Ok(Some(Event::Columns(fields))) => {
+                    self.described = true;
+                    let Some(result) = self.kept.begin() else { return Step::End(without_end()) };
+                    let names = fields.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+                    result.columns.extend(names);
+                }
+                Ok(Some(Event::Row(row))) => {
+                    self.counted.returned += 1;
+                    if let Some(result) = self.kept.last()
+                        && !keep_row(result, row, self.rows)
+                    {
+                        self.failure.get_or_insert_with(not_utf8);
+                    }
+                }
+                Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
+                Ok(Some(done @ (Event::Done(_) | Event::EmptyQuery))) => {
+                    if let Event::Done(tag) = done {
+                        self.counted = self.counted.plus(RowCounts { returned: 0, changed: tag.changed() });
+                    }
+                    if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
+                        return Step::End(without_end());
+                    }
+                }
+                Ok(Some(Event::Error(error))) if error.ends_connection() => {
+                    return Step::End(error.op_error());
+                }
+                Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
+                Ok(Some(Event::Ready(status))) => return Step::Ready(status),
+                Ok(Some(Event::CopyIn)) => return Step::CopyIn,
+                Ok(Some(_)) => {}
+                Err(error) => return Step::End(lost(&error)),
+            }
+        }
+    }
+}
+
+impl Conversation for Connection {
+    const PARTING: Parting = Parting::Said;
+    const PIPELINES: bool = true;
+    const ROLLBACK: &'static str = "ROLLBACK";
+
+    fn state(&self) -> &DialogueState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut DialogueState {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+        if let DialogueState::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        if op.flow == Flow::Wait {
+            self.expect(op.rows);
+        }
+        text.clear();
+        self.encode(op, text).map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        match op.flow {
+            Flow::Pipelined => self.pipeline = Pipeline::Open,
+            Flow::Wait => {
+                self.owed += 1;
+                self.state = DialogueState::Waiting;
+            }
+        }
+        Ok(text)
+    }
+
+    fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
+        if let DialogueState::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.expect(Rows::Discard);
+        self.send_sync(out);
+        if point == SyncPoint::End {
+            self.state = DialogueState::Waiting;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
+        let mut rest = received;
+        while !rest.is_empty() && heard.end.is_none() {
+            let step = match self.rows {
+                Rows::Discard => self.scan(&mut rest),
+                Rows::Keep | Rows::KeepAll => self.keep(&mut rest),
+            };
+            match step {
+                Step::All => break,
+                Step::Ready(status) => {
+                    // Unsolicited: taken for an answer it would shift all later ones.
+                    let Some(owed) = self.owed.checked_sub(1) else {
+                        heard.end = Some(unasked());
+                        break;
+                    };
+                    self.transaction = status;
+                    self.owed = owed;
+                }
+                Step::CopyIn => self.refuse_copy(reply),
+                Step::End(error) => heard.end = Some(error),
+            }
+        }
+        heard.rows = heard.rows.plus(std::mem::take(&mut self.counted));
+        if self.owed > 0 || self.state != DialogueState::Waiting {
+            return;
+        }
+        if self.pipeline == Pipeline::Clearing {
+            heard.answer = self.roll_back(reply);
+        } else {
+            self.state = DialogueState::Free;
+            heard.answer = Some(self.failure.take().map_or(OpOutcome::Ok, OpOutcome::Failed));
+        }
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.transaction != TransactionStatus::Idle
+    }
+
+    /// A broken pipeline is ended first.
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+        if self.state != DialogueState::Free {
+            return Some(OpOutcome::Ok);
+        }
+        self.expect(Rows::Discard);
+        if self.pipeline == Pipeline::Open {
+            self.send_sync(out);
+        }
+        if self.owed == 0 {
+            return self.roll_back(out);
+        }
+        self.pipeline = Pipeline::Clearing;
+        self.state = DialogueState::Waiting;
+        None
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        self.kept.kept()
+    }
+
+    fn session_number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
+    }
+}
+
+/// `false`: not all of it is text in UTF-8, and what was kept would be another value.
+fn keep_row(result: &mut KeptRow, row: Row<'_>, rows: Rows) -> bool {
+    rows.begin_row(result);
+    let mut is_utf8 = true;
+    result.values.extend(row.iter().map(|value| match value {
+        None => Datum::Null,
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            is_utf8 &= matches!(text, Cow::Borrowed(_));
+            Datum::Text(text.into_owned().into())
+        }
+    }));
+    is_utf8
+}

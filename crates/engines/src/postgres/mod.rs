@@ -1,0 +1,440 @@
+mod aside;
+mod backup;
+mod bouncer;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod databases;
+mod dialect;
+mod durability;
+mod facts;
+pub mod lane;
+mod order_entry;
+pub mod pages;
+mod pgpass;
+mod pooler;
+mod postgis;
+mod private;
+mod programs;
+mod read_back;
+mod room;
+mod service;
+mod session;
+pub mod spatial;
+mod tables;
+mod tls;
+mod url;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use model::catalog::Visibility;
+use model::plan::PrivateServer;
+use model::{EngineSpec, Facts, Reset, SystemPlan};
+
+use crate::owner::TableOwner;
+use crate::postgres::lane::{Client, PostgresProtocol, Prepared, Statements};
+use crate::server;
+use crate::server::counted::CountsQuery;
+use crate::server::parts;
+use crate::server::refusal::{self, failing_to, failure};
+use crate::server::steps::Steps;
+use crate::server::system::{self, Server, ServerSystem};
+use crate::server::url::Address as _;
+use claim::PostgresClaim;
+use connect::{Endpoint, STARTING_POLL, STARTING_TIMEOUT};
+use counters::Abilities;
+use databases::Databases;
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+use pooler::Pooler;
+use private::PostgresRecipe;
+use programs::Programs;
+use room::Reach;
+use session::SessionSettings;
+use tables::Untouched;
+pub(crate) use url::Address;
+use workloads::backup::backups::Backups;
+use workloads::dataset::{Dataset, Dialect};
+use workloads::pages::dialect::PagesDialect;
+use workloads::session::SessionKind;
+use workloads::spatial::dialect::SpatialDialect;
+use workloads::system::{Consent, Engine, OpenRequest, System};
+use workloads::transactions::{Program, Protocol, ScriptStatement};
+
+/// Engines of private servers, as plans name them.
+const WORDS: &[&str] = &["postgres"];
+/// Étalon's schema.
+const SCHEMA: &str = "etalon";
+
+pub struct Postgres;
+
+impl Engine for Postgres {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "postgres",
+            schemes: &["postgres", "postgresql"],
+            about: "PostgreSQL: `postgres://role@host:port/database` is a server that is there, where settings are those \
+                    of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
+                    where they are the server's",
+            private_servers: WORDS,
+            own_url: None,
+            workload: "transactions",
+            backups: backup::METHODS,
+            poolers: bouncer::POOLERS,
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<PostgresServer>(request)
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, database, .. } = system::address::<PostgresServer>(system)?;
+        if server::reset::keeps_copies::<PostgresServer>(system) {
+            return Some(format!("to make databases: `ALTER ROLE {user} CREATEDB`"));
+        }
+        Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan::<PostgresServer>(system, size_bytes)
+    }
+
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+        system::would_make::<PostgresServer>(system)
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        system::would_drop::<PostgresServer>(system)
+    }
+
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<PostgresServer>(system)
+    }
+
+    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
+        system::refuses_writes::<PostgresServer>(system)
+    }
+
+    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+        let programs = Programs::find(server.bin_dir.as_deref(), server.version.as_deref())?;
+        Ok(programs.release().unwrap_or_default())
+    }
+
+    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+        let lacks_server = Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err();
+        lacks_server.or_else(|| server.pooler.as_ref().and_then(|_| bouncer::find_program().err()))
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        server::private::data_directory(system)
+    }
+
+    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        // An existing server must be asked itself.
+        system.server.as_ref().map(|_| durability::planned(system))
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<PostgresServer as Server>::DIALECT)
+    }
+
+    fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
+        backup::missing_program(system, method)
+    }
+}
+
+type PostgresSystem = ServerSystem<PostgresServer>;
+
+pub(crate) struct PostgresServer {
+    abilities: Abilities,
+    /// Its sessions are a pooler's and outlive étalon's clients.
+    is_pooled: bool,
+    /// Last preparation in this round, and the server's state then.
+    prepared: Mutex<Option<(String, Untouched)>>,
+}
+
+impl Server for PostgresServer {
+    type Protocol = PostgresProtocol;
+    type Endpoint = Endpoint;
+    type Session = SessionSettings;
+    type Claim = PostgresClaim;
+    type Recipe = PostgresRecipe;
+    type Copies = Databases;
+
+    const DIALECT: &'static dyn Dialect = &dialect::PostgresDialect;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the schema `etalon`";
+
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+        let settings = &request.system.settings;
+        request.permits.settings(settings, &confine::safe(settings))?;
+        databases::refuse_own_name(&address, request)?;
+        let mut endpoint = Endpoint::new(address)?.heeding(request);
+        let mut client = endpoint.connect("")?;
+        endpoint.take_bytes_as_they_are(&mut client)?;
+        endpoint.pooler = pooler::find(&mut client, &endpoint)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        let session = SessionSettings::with_settings(&endpoint, &mut client, settings)?;
+        client.close();
+        Ok((endpoint, session))
+    }
+
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = endpoint.connect("")?;
+        Ok((endpoint, client))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            refuse_unfit(client, endpoint)?;
+            tables::refuse_foreign_schema(client, consent)?;
+        }
+        let is_pooled = endpoint.pooler.is_some();
+        Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
+    }
+
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(tables::owner_of_schema(client)? == TableOwner::Etalon)
+    }
+
+    fn refuse_program(system: &PostgresSystem, program: &Program) -> Result<(), Failure> {
+        let shared = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions());
+        shared.map_or(Ok(()), |pooler| refuse_session_state(pooler, program))
+    }
+
+    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
+        let mut texts = system.texts(program);
+        texts.push(counters::OF_SESSION.sql.to_owned());
+        let statements = match program.protocol() {
+            Protocol::Prepared => Statements::Prepared(Prepared::new(texts)),
+            Protocol::Extended => {
+                let counts = program.statements().iter().map(ScriptStatement::parameter_count).chain([0]);
+                Statements::Extended(texts.into_iter().zip(counts).collect())
+            }
+            Protocol::Simple => Statements::Simple,
+        };
+        Ok((statements, (!system.endpoint.shares_sessions()).then_some(counters::OF_SESSION)))
+    }
+
+    fn why_uncounted(system: &PostgresSystem) -> Option<String> {
+        let pooler = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions())?;
+        Some(format!("no session is a client's own: the connection goes through {pooler}"))
+    }
+
+    fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
+        match &system.server.abilities.checkpoint {
+            Ok(()) => facts.identity("checkpoint_before_run", "yes"),
+            Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
+        }
+        Ok(facts)
+    }
+
+    /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.
+    fn syncs_each_commit(facts: &Facts) -> bool {
+        let is_aurora =
+            facts.entries.keys().any(|name| name.starts_with("setting.aurora") || name.starts_with("setting.apg_"));
+        !is_aurora && facts.get("setting.wal_sync_method").is_some_and(|method| !method.starts_with("open"))
+    }
+
+    /// Checkpoints only if something was written since.
+    fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+        let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;
+        if owner == TableOwner::Etalon && Self::is_untouched(system, data)? {
+            return Ok(());
+        }
+        *system.server.last_prepared() = None;
+        if data.is_large() {
+            parts::load(system, data)?;
+        } else {
+            system.ask(|client| {
+                tables::load(client, data, reach(system))?;
+                system.server.abilities.flush(client)?;
+                tables::vacuum(client, data)
+            })?;
+        }
+        Self::was_prepared(system, data)
+    }
+
+    fn is_untouched(system: &PostgresSystem, data: &Dataset) -> Result<bool, Failure> {
+        let Some((name, before)) = system.server.last_prepared().clone() else { return Ok(false) };
+        Ok(name == data.name && system.ask(Untouched::now)? == Some(before))
+    }
+
+    fn was_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+        *system.server.last_prepared() = system.ask(Untouched::now)?.map(|now| (data.name.clone(), now));
+        Ok(())
+    }
+
+    fn settle(system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
+        let abilities = &system.server.abilities;
+        abilities.flush(client)?;
+        match &abilities.checkpoint {
+            Ok(()) => client.execute_alone("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        let late_by = self.is_pooled.then(|| self.abilities.late_by());
+        Ok(Counters { late_by, ..self.abilities.read(client)? })
+    }
+
+    fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove(client)
+    }
+
+    fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
+        if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
+            return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
+        }
+        install_for(system, kind)?;
+        let mut client = system.client()?;
+        postgis::find(&mut client, kind)?;
+        Ok(Box::new(Steps::new(client)))
+    }
+
+    fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
+        install_for(system, kind)?;
+        let mut client = system.client()?;
+        let facts = postgis::facts(&mut client, kind);
+        client.close();
+        facts
+    }
+
+    fn backups(system: &PostgresSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::PostgresBackups { system })
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
+    }
+
+    fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+        refuse_standby(client, endpoint)
+    }
+
+    /// Adds the server's connection limit, if a connection is left to ask; or that the server has become a standby.
+    fn explain(system: &PostgresSystem, failure: Failure) -> Failure {
+        if failure.cause.contains("[SQLSTATE 25006]") {
+            let standby = system.control.ask(|client| refuse_standby(client, &system.endpoint)).err();
+            return match standby.filter(|failure| failure.kind == FailureKind::Unsupported) {
+                // Its promotion may be under way.
+                Some(Failure { hint, .. }) => Failure { kind: FailureKind::Unreachable, hint, ..failure },
+                None => failure,
+            };
+        }
+        if failure.hint.as_deref() != Some(server::TOO_MANY) {
+            return failure;
+        }
+        let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
+                      (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
+        let answer = system
+            .control
+            .ask(|client| client.one(limits).map_err(|error| refusal::failure("ask for the server's limits", &error)));
+        let answer = answer.unwrap_or_default();
+        let [most, reserved, used] = answer.split(' ').collect::<Vec<_>>()[..] else { return failure };
+        failure.hint(format!(
+            "max_connections is {most} on this server, of which {reserved} are reserved for superusers, and {used} were in \
+             use a moment later; raise it (the server must be started anew) or ask for fewer clients"
+        ))
+    }
+
+    fn begin_round(&self) {
+        *self.last_prepared() = None;
+    }
+}
+
+impl PostgresServer {
+    fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a load may drop.
+fn reach(system: &PostgresSystem) -> Reach {
+    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+    if may_drop_all { Reach::Schema } else { Reach::Names }
+}
+
+const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool with `pool_mode = session`";
+
+/// What a session would have to keep from one transaction to the next.
+fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failure> {
+    if program.protocol() == Protocol::Prepared && !pooler.keeps_prepared() {
+        return Err(pooler.refusal(
+            "use `protocol = \"prepared\"`",
+            "write `protocol = \"simple\"` or `\"extended\"` for this benchmark (PgBouncer keeps prepared statements from \
+             release 1.21 on, with `max_prepared_statements`)",
+        ));
+    }
+    if program.depth() > 1 {
+        let tried = format!("use `pipeline = {}`", program.depth());
+        return Err(pooler.refusal(tried, "leave `pipeline` at 1 through this pooler"));
+    }
+    Ok(())
+}
+
+/// Extensions that a private server's client role may not install itself.
+fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
+    match system.private() {
+        Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install(owner, kind)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a read-only server or database.
+fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let tried = "ask what the server lets étalon do";
+    let Address { user, database, .. } = &endpoint.address;
+    outlast_promotion(client, endpoint)?;
+    let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
+    let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
+    if client.one(may).map_err(failing_to(tried))? != "t" && client.one(&there).map_err(failing_to(tried))? != "t" {
+        let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
+        return Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
+            .hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));
+    }
+    Ok(())
+}
+
+/// [`refuse_standby`], after a while where the server's promotion may be under way: it receives no WAL any more, and has not
+/// ended its recovery.
+fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let Err(failure) = refuse_standby(client, endpoint) else { return Ok(()) };
+        let receivers = client.one("SELECT count(*) FROM pg_catalog.pg_stat_wal_receiver");
+        let is_fed = receivers.map_or(true, |receivers| receivers != "0");
+        if is_fed || failure.kind != FailureKind::Unsupported || started.elapsed() > STARTING_TIMEOUT {
+            return Err(failure);
+        }
+        thread::sleep(STARTING_POLL);
+    }
+}
+
+fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let answer = client.one("SELECT pg_catalog.pg_is_in_recovery()");
+    if answer.map_err(|error| failure("ask what the server lets étalon do", &error))? != "t" {
+        return Ok(());
+    }
+    let cause = "the server is a standby, and nothing can be written to it";
+    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown()), cause)
+        .hint("name the primary server in the URL"))
+}
+
+#[cfg(test)]
+mod tests;

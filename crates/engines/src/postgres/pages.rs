@@ -1,0 +1,277 @@
+//! PostgreSQL: counters by process kind before version 16, then by object and context; never by file.
+//!
+//! Found in the server's catalog, not by version: columns have moved between views in each of 15 to 18.
+//! <https://www.postgresql.org/docs/current/monitoring-stats.html>
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+
+use model::Reading;
+
+use load::error::Failure;
+use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use workloads::pages::dialect::{PagesDialect, filler};
+use workloads::session::{Session, number, one, readable, refused, text};
+use workloads::system::System;
+
+pub struct Pages;
+
+/// Other processes' counters are at most a second late.
+const REPORT_INTERVAL: Duration = Duration::from_millis(1_100);
+const NO_TIMING: &str = "track_io_timing is off; a superuser switches it on: `ALTER SYSTEM SET track_io_timing = on; SELECT \
+                         pg_reload_conf()`, or `settings = { track_io_timing = \"on\" }` for a private server";
+const NO_WAL_TIMING: &str = "track_wal_io_timing is off; a superuser switches it on: `ALTER SYSTEM SET track_wal_io_timing = \
+                             on; SELECT pg_reload_conf()`, or `settings = { track_wal_io_timing = \"on\" }` for a private \
+                             server";
+const NO_WAL_READS: &str = "this server does not count what it reads of its log";
+const NO_READS: &str = "before version 16 the server counts a block that it adds to a table among those that it reads";
+const NO_VIEW: &str = "this server has no such view, or the role may not read it";
+
+const USUAL_BLOCK_BYTES: f64 = 8192.0;
+
+fn ask_setting(session: &mut dyn Session, name: &str) -> Result<String, Failure> {
+    let rows = session.query(&format!("SELECT pg_catalog.current_setting('{name}', true)"))?;
+    Ok(text(rows.first().and_then(|row| row.first())))
+}
+
+struct Abilities {
+    columns: BTreeSet<String>,
+    timing: bool,
+    wal_timing: bool,
+    block_bytes: f64,
+    wal_block_bytes: f64,
+}
+
+impl Abilities {
+    fn ask(session: &mut dyn Session) -> Result<Abilities, Failure> {
+        let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = \
+                   a.attrelid WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
+                   ('pg_stat_io', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter', 'pg_stat_database')";
+        let columns = session.query(sql)?.iter().map(|row| text(row.first())).collect();
+        Ok(Abilities {
+            columns,
+            timing: ask_setting(session, "track_io_timing")? == "on",
+            wal_timing: ask_setting(session, "track_wal_io_timing")? == "on",
+            block_bytes: ask_setting(session, "block_size")?.parse().unwrap_or(USUAL_BLOCK_BYTES),
+            wal_block_bytes: ask_setting(session, "wal_block_size")?.parse().unwrap_or(USUAL_BLOCK_BYTES),
+        })
+    }
+
+    fn has(&self, column: &str) -> bool {
+        self.columns.contains(column)
+    }
+
+    /// Makes a reading of milliseconds; 0 means not timed.
+    fn time(&self, object: &str, value: Option<f64>) -> Reading {
+        let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
+        match value {
+            Some(ms) if timed => Reading::Value(ms),
+            Some(_) => Reading::unavailable(reason),
+            None => Reading::unavailable(NO_VIEW),
+        }
+    }
+}
+
+/// `pg_stat_io`. NULL for a pair without such operations is 0.
+fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
+    // Until version 17 all operations have one size.
+    let [read_bytes, write_bytes, extend_bytes] = ["read", "write", "extend"].map(|operation| {
+        if able.has(&format!("pg_stat_io.{operation}_bytes")) {
+            format!("coalesce({operation}_bytes, 0)")
+        } else {
+            format!("coalesce({operation}s, 0) * coalesce(op_bytes, 0)")
+        }
+    });
+    let sql = format!(
+        "SELECT object, context, sum(coalesce(reads, 0)), sum({read_bytes}), sum(coalesce(read_time, 0)), sum(coalesce(writes, 0) + \
+         coalesce(extends, 0)), sum({write_bytes} + {extend_bytes}), sum(coalesce(write_time, 0) + coalesce(extend_time, 0) + \
+         coalesce(writeback_time, 0)), sum(coalesce(fsyncs, 0)), sum(coalesce(fsync_time, 0)) FROM pg_catalog.pg_stat_io GROUP \
+         BY 1, 2 ORDER BY 1, 2"
+    );
+    Ok(session
+        .query(&sql)?
+        .iter()
+        .map(|row| {
+            let object = text(row.first());
+            let class = match object.as_str() {
+                "wal" => FileClass::Log,
+                "relation" => FileClass::Data,
+                _ => FileClass::Temporary,
+            };
+            let name = format!("{object}.{}", text(row.get(1))).replace(' ', "-");
+            let unknown = IoPlace::unknown(class, name, NO_VIEW);
+            Figure::ALL.iter().enumerate().fold(unknown, |place, (index, figure)| {
+                let value = number(row.get(index + 2));
+                match (figure.unit(), value) {
+                    ("ms", value) => place.with_reading(*figure, able.time(&object, value)),
+                    (_, Some(value)) => place.with(*figure, value),
+                    (_, None) => place,
+                }
+            })
+        })
+        .collect())
+}
+
+/// Reads writes by kind of process, where there is no `pg_stat_io` yet.
+fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
+    let sql = "SELECT buffers_checkpoint, checkpoint_write_time, checkpoint_sync_time, buffers_clean, buffers_backend, \
+               buffers_backend_fsync, blk_write_time FROM pg_catalog.pg_stat_bgwriter, \
+               pg_catalog.pg_stat_database WHERE datname = pg_catalog.current_database()";
+    let rows = session.query(sql)?;
+    let value = |place: usize| number(rows.first().and_then(|row| row.get(place)));
+    let [checkpointer, cleaner, sessions] =
+        [("checkpointer", 0), ("background-writer", 3), ("sessions", 4)].map(|(name, writes)| {
+            let place = IoPlace::unknown(FileClass::Data, name, NO_READS);
+            match value(writes) {
+                Some(blocks) => place.with(Figure::Writes, blocks).with(Figure::WriteBytes, blocks * able.block_bytes),
+                None => place,
+            }
+        });
+    let checkpointer = checkpointer
+        .with_reading(Figure::WriteStall, value(1).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value))
+        .with_reading(
+            Figure::Syncs,
+            Reading::unavailable("before version 16 the server does not count the syncs of a checkpoint"),
+        )
+        .with_reading(Figure::SyncStall, value(2).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value));
+    let cleaner = cleaner
+        .with_reading(
+            Figure::WriteStall,
+            Reading::unavailable("before version 16 the server does not time its background writer"),
+        )
+        .with(Figure::Syncs, 0.0)
+        .with(Figure::SyncStall, 0.0);
+    let sessions = sessions
+        .with_reading(Figure::WriteStall, able.time("relation", value(6)))
+        .with_reading(Figure::Syncs, value(5).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value))
+        .with_reading(
+            Figure::SyncStall,
+            Reading::unavailable("before version 16 the server does not time the syncs of sessions"),
+        );
+    Ok(vec![checkpointer, cleaner, sessions])
+}
+
+/// `pg_stat_wal`'s writes: up to version 17.
+fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
+    let sql = "SELECT wal_write, wal_bytes, wal_write_time, wal_sync, wal_sync_time FROM pg_catalog.pg_stat_wal";
+    let rows = session.query(sql)?;
+    let value = |place: usize| number(rows.first().and_then(|row| row.get(place)));
+    let mut place = IoPlace::unknown(FileClass::Log, "wal", NO_WAL_READS)
+        .with_reading(Figure::WriteStall, able.time("wal", value(2)))
+        .with_reading(Figure::SyncStall, able.time("wal", value(4)));
+    for (figure, column) in [(Figure::Writes, 0), (Figure::WriteBytes, 1), (Figure::Syncs, 3)] {
+        place = match value(column) {
+            Some(value) => place.with(figure, value),
+            None => place.with_reading(figure, Reading::unavailable(NO_VIEW)),
+        };
+    }
+    // A partly filled block is written again by the next commit: one more block per write than log bytes.
+    let again = match value(0) {
+        Some(writes) => Reading::Value(writes * able.wal_block_bytes),
+        None => Reading::unavailable(NO_VIEW),
+    };
+    Ok((place, again))
+}
+
+impl PagesDialect for Pages {
+    fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
+        Ok(one(session, "SELECT pg_catalog.current_setting('block_size')")? as u64)
+    }
+
+    fn tables(&self, page_bytes: u64) -> Vec<String> {
+        vec![
+            format!(
+                "CREATE TABLE tio (tio_id int GENERATED ALWAYS AS IDENTITY, tio_data char({}))",
+                filler(page_bytes)
+            ),
+            // Blanks would compress to almost nothing.
+            "ALTER TABLE tio ALTER COLUMN tio_data SET STORAGE PLAIN".to_owned(),
+        ]
+    }
+
+    fn insert(&self, _page_bytes: u64, rows: u64) -> String {
+        // The server pads shorter values.
+        format!("INSERT INTO tio (tio_data) VALUES {}", vec!["('')"; rows as usize].join(", "))
+    }
+
+    fn rows(&self) -> &'static str {
+        "SELECT pg_catalog.pg_stat_get_tuples_inserted('tio'::pg_catalog.regclass)"
+    }
+
+    /// Each row has a block of its own.
+    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+        let places: Vec<String> = numbers.iter().map(|number| format!("'({},1)'", number - 1)).collect();
+        let bytes = "pg_catalog.octet_length(tio_data)";
+        let counted = format!("SELECT count(*), min({bytes}), max({bytes}) FROM tio");
+        Some(format!("{counted} WHERE ctid = ANY (ARRAY[{}]::pg_catalog.tid[])", places.join(", ")))
+    }
+
+    /// Log that is written through is not synced again.
+    fn commit_figure(&self, session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        let method = session.query("SELECT pg_catalog.current_setting('wal_sync_method')")?;
+        let is_written_through = text(method.first().and_then(|row| row.first())).starts_with("open");
+        Ok(Some(if is_written_through { Figure::Writes } else { Figure::Syncs }))
+    }
+
+    fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        let end = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
+        Ok(refused(one(session, end))?.ok())
+    }
+
+    fn checkpointed(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        let begin = "SELECT pg_catalog.pg_wal_lsn_diff(redo_lsn, '0/0') FROM pg_catalog.pg_control_checkpoint()";
+        Ok(refused(one(session, begin))?.ok())
+    }
+
+    fn counts_extensions(&self) -> bool {
+        true
+    }
+
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
+        one(session, "SELECT pg_catalog.pg_relation_size('tio')")
+    }
+
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        let hint = "`GRANT pg_checkpoint TO …` lets the role";
+        Ok(refused(session.execute("CHECKPOINT"))?.map_err(|reason| format!("{reason}; {hint}")))
+    }
+
+    fn report(&self, session: &mut dyn Session) -> Result<(), Failure> {
+        let force = "SELECT pg_catalog.pg_stat_force_next_flush()";
+        // Before version 15 there is only waiting.
+        let _ = refused(session.execute(force))?;
+        thread::sleep(REPORT_INTERVAL);
+        Ok(())
+    }
+
+    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let able = Abilities::ask(session)?;
+        let places =
+            if able.has("pg_stat_io.reads") { by_object(&able, session)? } else { by_process(&able, session)? };
+        let mut account = IoAccount { places, ..IoAccount::default() };
+        if able.has("pg_stat_wal.wal_write") {
+            let (log, again) = log_by_writes(&able, session)?;
+            account.places.push(log);
+            account.explained.insert("log-blocks-again", again);
+            // A new segment is filled with zeros, which counts from version 18 on.
+            let segments = "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()";
+            account.explained.insert("log-segments", readable(session, segments)?);
+        } else if !account.places.iter().any(|place| place.class == FileClass::Log) {
+            account.places.push(IoPlace::unknown(FileClass::Log, "wal", NO_VIEW));
+        }
+        let made = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
+        account.log_bytes = Some(readable(session, made)?);
+        let notes = [(able.timing, NO_TIMING), (able.wal_timing, NO_WAL_TIMING)];
+        account.notes.extend(notes.iter().filter(|(on, _)| !on).map(|(_, reason)| (*reason).to_owned()));
+        Ok(account)
+    }
+
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
+        match class {
+            FileClass::Data => readable(session, "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())"),
+            FileClass::Log => readable(session, "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()"),
+            FileClass::Temporary => Ok(Reading::unavailable("temporary files are gone with their session")),
+        }
+    }
+}

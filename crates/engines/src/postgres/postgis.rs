@@ -1,0 +1,159 @@
+//! The extension PostGIS.
+
+use model::Facts;
+
+use super::connect::Endpoint;
+use super::{SCHEMA, room};
+use crate::postgres::lane::{AskError, Client};
+use crate::server::random_password;
+use crate::server::refusal::failure;
+use load::error::{Failure, FailureKind};
+use workloads::session::SessionKind;
+
+const EXTENSION: &str = "postgis";
+/// Schema for trying the extension for its facts; rolled back.
+const PROBE: &str = "etalon_probe";
+
+/// Finds PostGIS in the session's search path, for a session of this kind.
+///
+/// # Errors
+/// It is not installed, or the role may not create it.
+pub(super) fn find(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
+    if kind == SessionKind::Spatial { look_into_extension(client) } else { Ok(()) }
+}
+
+/// Uses an existing extension, else makes it in étalon's schema, to be dropped with it.
+fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
+    let mut schema = schema_of_extension(client)?;
+    if schema.is_none() {
+        refuse_missing(client)?;
+        install_into_own(client).map_err(|error| explain(&error))?;
+        schema = schema_of_extension(client)?;
+    }
+    if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
+        let path = format!("{SCHEMA}, {}", quoted(&schema));
+        client.set(&[("search_path", &path)]).map_err(|error| failure("look into the schema of PostGIS", &error))?;
+    }
+    Ok(())
+}
+
+/// Makes the extension in étalon's schema and notes it as one of étalon's things.
+fn install_into_own(client: &mut Client) -> Result<(), AskError> {
+    client.execute("BEGIN")?;
+    let made = room::note(client, EXTENSION)
+        .and_then(|()| client.execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}")));
+    match &made {
+        Ok(()) => client.execute("COMMIT"),
+        Err(AskError::Server(_)) => client.execute("ROLLBACK").and(made),
+        Err(_) => made,
+    }
+}
+
+/// Installs PostGIS as the server's owner, in a new schema: existing objects there could be run by the owner.
+pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
+    if kind != SessionKind::Spatial {
+        return Ok(());
+    }
+    let mut client = owner.connect("")?;
+    if schema_of_extension(&mut client)?.is_none() {
+        refuse_missing(&mut client)?;
+        let schema = format!("etalon_{}", random_password());
+        let make = format!(
+            "BEGIN; CREATE SCHEMA {schema}; CREATE EXTENSION {EXTENSION} SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO \
+             PUBLIC; COMMIT"
+        );
+        client.execute(&make).map_err(|error| explain(&error))?;
+    }
+    client.close();
+    Ok(())
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
+    let sql = format!(
+        "SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
+         WHERE e.extname = '{EXTENSION}'"
+    );
+    let found = client.rows(&sql).map_err(|error| failure("look for PostGIS", &error))?;
+    Ok(found.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+}
+
+fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
+    let sql = format!("SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = '{EXTENSION}'");
+    if client.one(&sql).map_err(|error| failure("look for PostGIS", &error))? != "0" {
+        return Ok(());
+    }
+    let version = client.one("SHOW server_version").map_err(|error| failure("ask for the version", &error))?;
+    let major = version.split(['.', ' ']).next().unwrap_or_default().to_owned();
+    let hint = format!(
+        "install it on the server's host: `apt-get install postgresql-{major}-postgis-3`, `dnf install postgis`, \
+         `brew install postgis`"
+    );
+    Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").hint(hint))
+}
+
+fn explain(error: &AskError) -> Failure {
+    let failure = failure("put PostGIS into étalon's schema", error);
+    match failure.kind {
+        FailureKind::Permission => {
+            failure.hint("let a superuser run `CREATE EXTENSION postgis` in this database; étalon then uses that one")
+        }
+        _ => failure,
+    }
+}
+
+/// PostGIS and its libraries.
+pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    if kind != SessionKind::Spatial {
+        return Ok(facts);
+    }
+    let version = match schema_of_extension(client)? {
+        Some(schema) => {
+            let sql = format!("SELECT {}.postgis_full_version()", quoted(&schema));
+            client.one(&sql).map_err(|error| failure("ask PostGIS for its version", &error))?
+        }
+        None => version_by_run(client)?,
+    };
+    for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
+        match part(&version, key) {
+            Some(value) => facts.identity(format!("{name}.version"), value),
+            None => facts.unavailable(format!("{name}.version"), "postgis_full_version() does not say"),
+        }
+    }
+    Ok(facts)
+}
+
+fn part(version: &str, key: &str) -> Option<String> {
+    let (_, rest) = version.split_once(&format!("{key}=\""))?;
+    rest.split_once('"').map(|(value, _)| value.to_owned())
+}
+
+/// Makes the extension and rolls back.
+fn version_by_run(client: &mut Client) -> Result<String, Failure> {
+    refuse_missing(client)?;
+    let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");
+    let version = client.execute(&make).and_then(|()| {
+        // Its functions find each other by the search path.
+        client.execute(&format!("SET LOCAL search_path = {PROBE}"))?;
+        client.one("SELECT postgis_full_version()")
+    });
+    client.execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
+    version.map_err(|error| explain(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_full_one() {
+        let full = "POSTGIS=\"3.3.2 4975da8\" [EXTENSION] PGSQL=\"150\" GEOS=\"3.11.1-CAPI-1.17.1\" PROJ=\"9.1.1\"";
+        assert_eq!(part(full, "POSTGIS").as_deref(), Some("3.3.2 4975da8"));
+        assert_eq!(part(full, "GEOS").as_deref(), Some("3.11.1-CAPI-1.17.1"));
+        assert_eq!(part(full, "SFCGAL"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! The control connection: prepares, counts, cleans up.
+
+use std::time::Duration;
+
+use super::dialogue::WireProtocol;
+use super::refusal::failure;
+use super::system::{ClientOf, DatabaseClaim as _, Purpose, Server, Settings as _};
+use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
+use load::error::Failure;
+use workloads::system::Part;
+
+/// How long the answer to a ping is waited for: longer than a busy server takes.
+const PING_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) struct Control<S: Server> {
+    endpoint: S::Endpoint,
+    kept: KeptClaim<Held<S>>,
+}
+
+struct Held<S: Server> {
+    client: ClientOf<S>,
+    /// Released on drop.
+    claim: Option<S::Claim>,
+}
+
+impl<S: Server> Holder for Held<S> {
+    fn ping(&mut self) -> Result<(), Failure> {
+        ping(&mut self.client)?;
+        self.claim.as_mut().map_or(Ok(()), |claim| claim.ping(&mut self.client))
+    }
+}
+
+/// Asks for the least that the server answers.
+pub(crate) fn ping<P: WireProtocol>(client: &mut super::dialogue::Client<P>) -> Result<(), Failure> {
+    client.limit(PING_TIMEOUT);
+    P::ping(client).map_err(|error| failure("keep étalon's own session", &error))?;
+    client.lift_limit();
+    Ok(())
+}
+
+impl<S: Server> Control<S> {
+    pub(super) fn new(endpoint: S::Endpoint, session: S::Session, part: Part, idle: Idle) -> Control<S> {
+        let idle = if part == Part::Whole { idle } else { Idle::Left };
+        let to = endpoint.clone();
+        let kept = KeptClaim::new(idle, move |rivals| connect(&to, &session, part, rivals));
+        Control { endpoint, kept }
+    }
+
+    pub(crate) fn ask<T>(
+        &self,
+        mut question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.kept.ask(|held| question(&mut held.client))
+    }
+
+    /// Releases the claim, too. The next question reconnects.
+    pub(crate) fn close(&self) {
+        self.kept.end(|mut held| {
+            S::Claim::release(&mut held.client);
+            held.client.close();
+        });
+    }
+
+    /// Waits for as long as an étalon may take to notice that it has lost its claim, so that none works on what it left.
+    pub(super) fn stand_back(&self) -> Result<(), Failure> {
+        std::thread::sleep(FENCE);
+        self.kept.ask(|held| S::Claim::check(&mut held.client, &self.endpoint))
+    }
+
+    /// Takes the claim again if it was lost.
+    pub(super) fn hold(&self) -> Result<(), Failure> {
+        self.kept.ask(Holder::ping)
+    }
+
+    pub(crate) fn loss(&self) -> Option<Failure> {
+        self.kept.loss()
+    }
+
+    pub(crate) fn forget_loss(&self) -> Option<Failure> {
+        self.kept.forget_loss()
+    }
+}
+
+fn connect<S: Server>(
+    endpoint: &S::Endpoint,
+    session: &S::Session,
+    part: Part,
+    rivals: Rivals,
+) -> Result<Held<S>, Failure> {
+    let mut client = session.open(endpoint, Purpose::Control)?;
+    S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+    let claim = match part {
+        Part::Whole => Some(S::Claim::take(&mut client, endpoint, rivals)?),
+        Part::Load => None,
+    };
+    Ok(Held { client, claim })
+}

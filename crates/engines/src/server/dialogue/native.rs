@@ -1,0 +1,344 @@
+//! A worker's connections on one thread over a reactor, which sends and receives for all at once; TLS is in between
+//! where used.
+
+use std::io;
+
+use host::clock;
+use host::reactor::{Choice, Event, EventKind, Reactor, Token};
+
+use super::{Conversation, DialogueState, Heard, OpenedConnection, Opener, Parting, Waiting};
+use crate::server::connector::Connector;
+use crate::server::dialogue::tls::Tls;
+use load::error::{Failure, FailureKind};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, lost};
+use workloads::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
+
+/// Timeout of the server's closing of its side.
+const CLOSING_TIMEOUT_NS: u64 = 5_000_000_000;
+/// How long answers are waited for after an interrupt.
+const LAST_TIMEOUT_NS: u64 = 300_000_000;
+/// Besides the lane's own: sockets being closed during reconnects, and the connector's.
+const SPARE_SOCKETS: usize = 9;
+
+pub struct NativeLane<C> {
+    reactor: Reactor,
+    clients: Vec<One<C>>,
+    by_token: Vec<usize>,
+    connector: Connector<OpenedConnection<C>>,
+    events: Vec<Event>,
+    /// Unprepared requests, and what the protocol says by itself.
+    text: Vec<u8>,
+    plain: Vec<u8>,
+    sealed: Vec<u8>,
+    /// Rows of each client, over all its connections.
+    rows: Vec<RowCounts>,
+    waiting: Waiting,
+}
+
+struct One<C> {
+    token: Token,
+    tls: Option<Tls>,
+    connection: C,
+    /// The server is to close the connection; its client gets another.
+    is_parting: bool,
+}
+
+/// Sends bytes through TLS, if there is any.
+fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
+    let Some(tls) = tls else { return reactor.send(token, bytes) };
+    sealed.clear();
+    // Memory accepts everything; an ended TLS session shows on receive.
+    if tls.seal(bytes, sealed).is_ok() {
+        reactor.send(token, sealed);
+    }
+}
+
+impl<C: Conversation> One<C> {
+    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send, `reply` what
+    /// the protocol has.
+    fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>, reply: &mut Vec<u8>) -> Heard {
+        let mut heard = Heard::default();
+        let Some(tls) = &mut self.tls else {
+            self.connection.read(received, &mut heard, reply);
+            return heard;
+        };
+        let mut rest = received;
+        while !rest.is_empty() && heard.end.is_none() {
+            plain.clear();
+            match tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
+                Ok(()) if plain.is_empty() => {}
+                Ok(()) => self.connection.read(plain, &mut heard, reply),
+                Err(cause) => heard.end = Some(lost(&cause)),
+            }
+        }
+        heard
+    }
+}
+
+fn not_set_up(cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, "set up the connections", cause)
+}
+
+impl<C: Conversation> One<C> {
+    fn is_there(&self) -> bool {
+        !matches!(self.connection.state(), DialogueState::Gone(_))
+    }
+}
+
+impl<C: Conversation + Send + 'static> NativeLane<C> {
+    /// One client per connection, on this thread's reactor. `opener` reconnects.
+    pub(crate) fn new(
+        choice: Choice,
+        opened: Vec<OpenedConnection<C>>,
+        opener: Opener<C>,
+    ) -> Result<NativeLane<C>, Failure> {
+        let count = opened.len();
+        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(not_set_up)?;
+        let mut lane = NativeLane {
+            reactor,
+            clients: Vec::with_capacity(count),
+            by_token: vec![0; count + SPARE_SOCKETS],
+            connector: Connector::new(opener),
+            rows: vec![RowCounts::default(); count],
+            events: Vec::with_capacity(count),
+            text: Vec::new(),
+            plain: Vec::new(),
+            sealed: Vec::new(),
+            waiting: Waiting::default(),
+        };
+        for (client, one) in opened.into_iter().enumerate() {
+            let one = lane.register(client, one).map_err(not_set_up)?;
+            lane.clients.push(one);
+        }
+        Ok(lane)
+    }
+
+    /// Closes at an interrupt without waiting long.
+    #[must_use]
+    pub(crate) fn heeding(self, waiting: Waiting) -> NativeLane<C> {
+        NativeLane { waiting, ..self }
+    }
+
+    fn register(&mut self, client: usize, opened: OpenedConnection<C>) -> io::Result<One<C>> {
+        let (socket, tls) = opened.link.into_parts();
+        let token = self.reactor.register(socket)?;
+        self.by_token[token.index()] = client;
+        Ok(One { token, tls, connection: opened.connection, is_parting: false })
+    }
+
+    /// Waits once, and appends completions.
+    fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        let mut events = std::mem::take(&mut self.events);
+        let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
+        if let Err(cause) = self.reactor.wait(deadline_ns, &mut events) {
+            let error = lost(&format_args!("étalon cannot wait for its connections: {cause}"));
+            (0..self.clients.len()).for_each(|client| self.lose(client, error.clone(), into));
+        }
+        for event in events.drain(..) {
+            let client = self.by_token[event.token.index()];
+            match event.kind {
+                EventKind::Data if self.connector.is_wakeup(event.token) => self.pass_over(event.token),
+                EventKind::Data if self.clients[client].is_parting => self.pass_over(event.token),
+                EventKind::Data => self.read(client, into),
+                _ if self.clients[client].is_parting => self.end_parting(client, into),
+                EventKind::Closed => self.lose(client, lost("the server closed the connection"), into),
+                EventKind::Error(code) => self.lose(client, lost(&io::Error::from_raw_os_error(code)), into),
+            }
+        }
+        self.events = events;
+        while let Some((client, opened)) = self.connector.next(&self.reactor) {
+            let taken = opened.and_then(|opened| self.register(client, opened).map_err(|cause| lost(&cause)));
+            let taken = taken.map(|one| self.clients[client] = one);
+            into.push(Completion { client, outcome: taken.map_or_else(OpOutcome::Failed, |()| OpOutcome::Ok) });
+        }
+    }
+
+    fn pass_over(&mut self, token: Token) {
+        let bytes = self.reactor.received(token).len();
+        self.reactor.consume(token, bytes);
+    }
+
+    /// Reconnects after the server has closed as asked.
+    fn end_parting(&mut self, client: usize, into: &mut Vec<Completion>) {
+        self.clients[client].is_parting = false;
+        self.reactor.close(self.clients[client].token);
+        let refused = self.connector.ask(client, &mut self.reactor).err();
+        into.extend(refused.map(|error| Completion { client, outcome: OpOutcome::Failed(error) }));
+    }
+
+    fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
+        let one = &mut self.clients[client];
+        let token = one.token;
+        let received = self.reactor.received(token);
+        self.sealed.clear();
+        self.text.clear();
+        let heard = one.receive(received, &mut self.plain, &mut self.sealed, &mut self.text);
+        let bytes = received.len();
+        self.reactor.consume(token, bytes);
+        if !self.sealed.is_empty() {
+            self.reactor.send(token, &self.sealed);
+        }
+        if !self.text.is_empty() {
+            send(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
+        }
+        self.rows[client] = self.rows[client].plus(heard.rows);
+        into.extend(heard.answer.map(|outcome| Completion { client, outcome }));
+        if let Some(error) = heard.end {
+            self.lose(client, error, into);
+        }
+    }
+
+    fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
+        let One { token, connection, .. } = &mut self.clients[client];
+        if matches!(connection.state(), DialogueState::Gone(_)) {
+            return;
+        }
+        self.reactor.close(*token);
+        let afterwards = lost(&error.message);
+        if std::mem::replace(connection.state_mut(), DialogueState::Gone(afterwards)) == DialogueState::Waiting {
+            into.push(Completion { client, outcome: OpOutcome::Failed(error) });
+        }
+    }
+
+    fn ask(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
+        let One { token, tls, connection, .. } = &mut self.clients[client];
+        let request = connection.request(op, &mut self.text)?;
+        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), request);
+        Ok(())
+    }
+
+    /// What the connection has written to `text`.
+    fn send_text(&mut self, client: usize) {
+        let One { token, tls, .. } = &mut self.clients[client];
+        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &self.text);
+    }
+
+    /// Closes a connection without a goodbye.
+    fn say_farewell(&mut self, client: usize) {
+        self.text.clear();
+        C::farewell(&mut self.text);
+        match C::PARTING {
+            Parting::Unsaid => self.reactor.close(self.clients[client].token),
+            Parting::Said | Parting::Awaited => self.send_text(client),
+        }
+    }
+}
+
+impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
+    type Op = StatementOp;
+
+    fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
+        match self.ask(client, op) {
+            Ok(()) if C::PIPELINES && op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
+            Ok(()) => Submitted::Queued,
+            Err(error) => Submitted::Done(OpOutcome::Failed(error)),
+        }
+    }
+
+    fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+        if !C::PIPELINES {
+            return Submitted::Done(OpOutcome::Ok);
+        }
+        self.text.clear();
+        if let Err(error) = self.clients[client].connection.sync(point, &mut self.text) {
+            return Submitted::Done(OpOutcome::Failed(error));
+        }
+        self.send_text(client);
+        match point {
+            SyncPoint::Sync => Submitted::Done(OpOutcome::Ok),
+            SyncPoint::End => Submitted::Queued,
+        }
+    }
+
+    // `flush` is empty: `reap`'s kernel entry sends the queue.
+
+    fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+        self.turn(deadline_ns, into);
+    }
+
+    fn kept_rows(&self, client: usize) -> &[KeptRow] {
+        self.clients[client].connection.kept()
+    }
+
+    fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
+        let connection = &self.clients[client].connection;
+        if *connection.state() != DialogueState::Free || !connection.is_in_transaction() {
+            return Ok(());
+        }
+        Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
+    }
+
+    /// The server keeps a failed transaction open.
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
+        self.text.clear();
+        let done = self.clients[client].connection.recover(&mut self.text);
+        if !self.text.is_empty() {
+            self.send_text(client);
+        }
+        done
+    }
+
+    fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
+        let state = self.clients[client].connection.state_mut();
+        let before = std::mem::replace(state, DialogueState::Gone(lost("the connection is being made anew")));
+        if !matches!(before, DialogueState::Gone(_)) {
+            self.say_farewell(client);
+            match C::PARTING {
+                Parting::Unsaid => {}
+                Parting::Said => {
+                    // The next wait finds a broken reactor.
+                    let _ = self.reactor.flush();
+                    self.reactor.close(self.clients[client].token);
+                }
+                Parting::Awaited => {
+                    self.clients[client].is_parting = true;
+                    return None;
+                }
+            }
+        }
+        self.connector.ask(client, &mut self.reactor).err().map(OpOutcome::Failed)
+    }
+
+    fn helpers_cpu_ns(&self) -> u64 {
+        self.connector.cpu_ns()
+    }
+
+    fn helper_threads(&self) -> usize {
+        self.connector.threads()
+    }
+
+    fn session_number(&self, client: usize) -> Option<u32> {
+        self.clients.get(client)?.connection.session_number()
+    }
+
+    fn rows(&self, connection: usize) -> Option<RowCounts> {
+        self.rows.get(connection).copied()
+    }
+
+    fn kernel_entries(&self) -> Option<u64> {
+        self.reactor.kernel_entries()
+    }
+
+    fn close(mut self) {
+        for client in 0..self.clients.len() {
+            if matches!(self.clients[client].connection.state(), DialogueState::Gone(_)) {
+                continue;
+            }
+            self.say_farewell(client);
+            if C::PARTING == Parting::Unsaid {
+                *self.clients[client].connection.state_mut() =
+                    DialogueState::Gone(lost("étalon closed the connection"));
+            }
+        }
+        // A remaining connection would count among the server's. One in the midst of an operation does not close soon.
+        let is_interrupted = self.waiting.is_interrupted();
+        let timeout_ns = if is_interrupted { LAST_TIMEOUT_NS } else { CLOSING_TIMEOUT_NS };
+        let deadline_ns = clock::now_ns() + timeout_ns;
+        let mut ended = Vec::new();
+        while self.clients.iter().any(One::is_there) && clock::now_ns() < deadline_ns {
+            self.turn(deadline_ns, &mut ended);
+        }
+        let left = self.clients.iter().filter(|one| one.is_there()).filter_map(|one| one.connection.session_number());
+        left.for_each(|session| self.waiting.leave(session));
+    }
+}

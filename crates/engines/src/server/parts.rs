@@ -1,0 +1,393 @@
+//! Loads a large data set in parts, by several connections. Each part is one transaction, which notes the part in a table
+//! besides étalon's own: an étalon that is started after one that was killed, or after a server that went away, loads what is
+//! missing. Keys and indexes follow, then each table is checked against what was sent to it, and the notes are removed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::dialogue::{AskError, columns, first_row};
+use super::refusal::{failing_to, failure};
+use super::system::{ClientOf, DatabaseClaim as _, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
+use super::text_datum;
+use load::error::{Failure, FailureKind};
+use workloads::contents::{Contents, Rows, TableChecksum};
+use workloads::dataset::{Dataset, Part, Table, Tables};
+
+/// The notes, in étalon's own schema or database.
+pub(crate) const NOTES: &str = "etalon.etalon_loaded";
+/// More connections would wait for each other's pages and log.
+const MOST_CONNECTIONS: usize = 8;
+/// The note that says of which data set the others are.
+const WHOSE: i64 = -1;
+
+/// What engines differ in.
+pub(crate) trait LoadsParts: Server {
+    /// The query for the notes, before and behind their table: it waits for parts that sessions of a killed étalon
+    /// still load.
+    const READ_NOTES: (&'static str, &'static str);
+
+    /// Settings of a session that loads, if the server knows them.
+    fn set_up_loader(_client: &mut ClientOf<Self>) -> Result<(), AskError<ErrorOf<Self>>> {
+        Ok(())
+    }
+
+    /// Whether what is there may be gone on with: étalon made it, and each part came whole or not at all.
+    fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
+
+    /// Makes room, empty tables, and at last, by these statements, the notes.
+    fn make(
+        system: &ServerSystem<Self>,
+        client: &mut ClientOf<Self>,
+        data: &Dataset,
+        notes: &[String],
+    ) -> Result<(), Failure>;
+
+    /// Sends rows to a table.
+    fn send(client: &mut ClientOf<Self>, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure>;
+
+    /// Primary key and indexes that are made once the rows are there.
+    fn later(data: &Dataset, table: &Table) -> Vec<String>;
+
+    /// Whether it refused to make what is there.
+    fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
+
+    /// Leaves a table as every run finds its tables.
+    fn polish(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
+
+    /// The user's statements, and the end of the notes.
+    fn end(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
+}
+
+/// Makes and loads the tables, or goes on where an étalon ended that was killed.
+///
+/// # Errors
+/// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made again next
+/// time.
+pub(crate) fn load<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> Result<(), Failure> {
+    let parts = data.parts();
+    let noted = system.ask(|client| begin(system, client, data, &parts))?;
+    let load = Load { system, data, stop: AtomicBool::new(false), sent: Mutex::new(noted), failed: Mutex::new(None) };
+    let all = data.tables.iter().map(|table| table.rows).sum();
+    let rows_there = load.sent().iter().filter(|(part, _)| **part < parts.len()).map(|(_, tally)| tally.rows).sum();
+    system.progress.begin(rows_there, all);
+    let loaded = load.parts(&parts).and_then(|()| load.tables(&parts));
+    system.progress.end();
+    if loaded.as_ref().is_err_and(|failure| failure.kind == FailureKind::Verification) {
+        // What came of the failure counts, not what comes of this.
+        let _ = system.ask(|client| Ok(client.execute(&format!("DROP TABLE {NOTES}"))));
+    }
+    loaded?;
+    system.ask(|client| S::end(client, data))
+}
+
+/// Makes everything again, unless what is there may be gone on with. Returns what was noted.
+fn begin<S: LoadsParts>(
+    system: &ServerSystem<S>,
+    client: &mut ClientOf<S>,
+    data: &Dataset,
+    parts: &[Part],
+) -> Result<BTreeMap<usize, TableChecksum>, Failure> {
+    let whose = identity(system, data, parts);
+    let noted = if S::may_go_on(client)? {
+        notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?
+    } else {
+        None
+    };
+    if let Some(noted) = noted {
+        return Ok(noted);
+    }
+    let notes = [
+        format!("CREATE TABLE {NOTES} (part BIGINT PRIMARY KEY, row_count BIGINT, checksum BIGINT, what VARCHAR(200))"),
+        format!("INSERT INTO {NOTES} VALUES ({WHOSE}, 0, 0, '{whose}')"),
+    ];
+    S::make(system, client, data, &notes)?;
+    Ok(BTreeMap::new())
+}
+
+type Noted = Option<BTreeMap<usize, TableChecksum>>;
+
+/// `None`: there are none of this data set.
+fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, AskError<ErrorOf<S>>> {
+    let (schema, table) = NOTES.split_once('.').unwrap_or_default();
+    let there = format!(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name = '{table}'"
+    );
+    if client.one(&there)? == "0" {
+        return Ok(None);
+    }
+    let (before, behind) = S::READ_NOTES;
+    let rows = client
+        .execute(before)
+        .and_then(|()| client.rows(&format!("SELECT part, row_count, checksum, what FROM {NOTES}{behind}")));
+    if let Err(AskError::Server(_)) = rows {
+        // The failure is the first error's.
+        let _ = client.execute("ROLLBACK");
+    } else {
+        client.execute("COMMIT")?;
+    }
+    let mut noted = BTreeMap::new();
+    let mut is_ours = false;
+    for row in rows? {
+        let [part, rows, sum, what] = columns(row);
+        let [part, rows, sum] = [part, rows, sum].map(|text| text.parse::<i64>().ok());
+        let tally = TableChecksum { rows: rows.unwrap_or_default() as u64, sum: sum.unwrap_or_default() };
+        match part.map(usize::try_from) {
+            Some(Ok(part)) => drop(noted.insert(part, tally)),
+            _ => is_ours = what == whose,
+        }
+    }
+    Ok(is_ours.then_some(noted))
+}
+
+/// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows shows: a later étalon
+/// may have other rules.
+fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
+    const SAMPLE: u64 = 50;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = format!("{version} {:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
+    let mut row = Vec::new();
+    for table in &data.tables {
+        text.push_str(&S::DIALECT.create_table(table));
+        text.push_str(&format!("{:?}", table.primary_key));
+        for index in (0..table.rows).step_by((table.rows / SAMPLE).max(1) as usize) {
+            row.clear();
+            (table.row)(index, &mut row);
+            text.push_str(&format!("{row:?}"));
+        }
+    }
+    format!("{:016x}", super::fingerprint(&text))
+}
+
+struct Load<'a, S: LoadsParts> {
+    system: &'a ServerSystem<S>,
+    data: &'a Dataset,
+    /// One connection has failed.
+    stop: AtomicBool,
+    /// What was sent of each part, by its number; numbers behind the parts' are of keys and indexes.
+    sent: Mutex<BTreeMap<usize, TableChecksum>>,
+    failed: Mutex<Option<Failure>>,
+}
+
+impl<S: LoadsParts> Load<'_, S> {
+    fn sent(&self) -> MutexGuard<'_, BTreeMap<usize, TableChecksum>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tried(&self) -> String {
+        format!("load {}", self.data.name)
+    }
+
+    /// Loads what is missing.
+    fn parts(&self, parts: &[Part]) -> Result<(), Failure> {
+        let mut missing = vec![VecDeque::new(); self.data.tables.len()];
+        for (number, part) in parts.iter().enumerate().filter(|(number, _)| !self.sent().contains_key(number)) {
+            if let Some(of_table) = missing.get_mut(part.table) {
+                of_table.push_back((number, part));
+            }
+        }
+        let queue = Queue::new(missing);
+        self.on_all(&queue, |client, (number, part)| self.part(client, *number, part))
+    }
+
+    /// The note comes first: another étalon waits for it.
+    fn part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
+        let Some(table) = self.data.tables.get(part.table) else { return Ok(()) };
+        let tried = self.tried();
+        let what = format!("{} {}..{}", table.name, part.rows.start, part.rows.end);
+        client.execute("BEGIN").map_err(failing_to(&tried))?;
+        client
+            .execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, '{what}')"))
+            .map_err(failing_to(&tried))?;
+        let mut rows = Rows::part(table, part.rows.clone()).until(&self.system.interrupt);
+        S::send(client, table, &mut rows)?;
+        let tally = rows.tally();
+        if tally.rows != part.rows.end - part.rows.start {
+            client.execute("ROLLBACK").map_err(failing_to(&tried))?;
+            return Err(self.stopped());
+        }
+        let TableChecksum { rows, sum } = tally;
+        let note = format!("UPDATE {NOTES} SET row_count = {rows}, checksum = {sum} WHERE part = {number}");
+        client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(failing_to(&tried))?;
+        self.sent().insert(number, tally);
+        self.system.progress.add(rows);
+        Ok(())
+    }
+
+    /// Keys, indexes and statistics; and whether all is there.
+    fn tables(&self, parts: &[Part]) -> Result<(), Failure> {
+        let mut next = parts.len();
+        let mut work = Vec::new();
+        for (place, table) in self.data.tables.iter().enumerate() {
+            let later: Vec<(usize, String)> = (next..).zip(S::later(self.data, table)).collect();
+            next += later.len();
+            let of_table = parts.iter().enumerate().filter(|(_, part)| part.table == place);
+            let sums = of_table.filter_map(|(number, _)| self.sent().get(&number).copied());
+            let sent = sums.fold(TableChecksum::default(), TableChecksum::with);
+            work.push((table, later, sent));
+        }
+        // The longest first.
+        work.sort_by_key(|(table, ..)| Reverse(table.rows));
+        let queue = Queue::new(work.into_iter().map(|one| VecDeque::from([one])).collect());
+        self.on_all(&queue, |client, (table, later, sent)| {
+            later.iter().try_for_each(|(number, statement)| self.build(client, *number, statement))?;
+            S::polish(client, table)?;
+            let found = Contents::read_table(table, S::DIALECT, |sql| {
+                Ok(first_row(client.rows(sql)?).into_iter().map(text_datum).collect())
+            });
+            let found = found.map_err(|error: AskError<ErrorOf<S>>| failure(self.tried(), &error))?;
+            TableChecksum { rows: table.rows, ..*sent }.verify(&table.name, &self.data.name, found)
+        })
+    }
+
+    /// Builds a key or an index. Where statements of this kind end transactions, it may be there without a note.
+    fn build(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
+        if self.sent().contains_key(&number) {
+            return Ok(());
+        }
+        build_and_note::<S>(client, number, statement).map_err(|error| failure(self.tried(), &error))
+    }
+
+    /// Does the work in the queue by several connections; the first failure stops all.
+    fn on_all<J: Send + Sync>(
+        &self,
+        queue: &Queue<J>,
+        work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let connections = processors.min(MOST_CONNECTIONS).min(queue.len());
+        if connections == 0 {
+            return Ok(());
+        }
+        let first = self.open().map_err(|failure| self.system.explain(failure))?;
+        thread::scope(|scope| {
+            let work = &work;
+            for _ in 1..connections {
+                // The account may have fewer; the first does the work then.
+                scope.spawn(move || self.open().map(|client| self.work_off(client, queue, work)));
+            }
+            self.work_off(first, queue, work);
+        });
+        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(self.system.explain(failure)),
+            None => Ok(()),
+        }
+    }
+
+    fn open(&self) -> Result<ClientOf<S>, Failure> {
+        let tried = "set up a session that loads";
+        let mut client = self.system.session_on(Tables::Own).open(&self.system.endpoint, Purpose::Control)?;
+        S::Claim::set_limits(&mut client).map_err(failing_to(tried))?;
+        match S::set_up_loader(&mut client) {
+            Ok(()) | Err(AskError::Server(_)) => Ok(client),
+            Err(error) => Err(failure(tried, &error)),
+        }
+    }
+
+    fn work_off<J>(
+        &self,
+        mut client: ClientOf<S>,
+        queue: &Queue<J>,
+        work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure>,
+    ) {
+        while let Some((lane, job)) = queue.take() {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let is_interrupted = self.system.interrupt.load(Ordering::Relaxed);
+            let done = if is_interrupted { Err(self.stopped()) } else { work(&mut client, &job) };
+            queue.done(lane);
+            if let Err(failure) = done {
+                return self.fail(failure);
+            }
+        }
+        client.close();
+    }
+
+    /// One that stays says more than what it did to the other connections.
+    fn fail(&self, failure: Failure) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref().is_none_or(|before| failure.is_lasting() && !before.is_lasting()) {
+            *failed = Some(failure);
+        }
+    }
+
+    fn stopped(&self) -> Failure {
+        Failure::new(FailureKind::Other, self.tried(), "it was interrupted")
+    }
+}
+
+fn build_and_note<S: LoadsParts>(
+    client: &mut ClientOf<S>,
+    number: usize,
+    statement: &str,
+) -> Result<(), AskError<ErrorOf<S>>> {
+    client.execute("BEGIN")?;
+    match client.execute(statement) {
+        Err(error) if S::is_there(&error) => {}
+        other => other?,
+    }
+    client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, 'key or index')"))?;
+    client.execute("COMMIT")
+}
+
+/// Work in lanes, one connection in each at a time: rows of a table lie as if one connection had loaded them all, and so
+/// alike in every load; a copy that is kept must not be one of chance. The longest lane comes first.
+struct Queue<J>(Mutex<Vec<Lane<J>>>);
+
+struct Lane<J> {
+    left: VecDeque<J>,
+    /// A connection works on it.
+    is_taken: bool,
+}
+
+impl<J> Queue<J> {
+    fn new(lanes: Vec<VecDeque<J>>) -> Queue<J> {
+        Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, is_taken: false }).collect()))
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn len(&self) -> usize {
+        self.lanes().iter().map(|lane| lane.left.len()).sum()
+    }
+
+    /// The next, and its lane.
+    fn take(&self) -> Option<(usize, J)> {
+        let mut lanes = self.lanes();
+        let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_taken && !lane.left.is_empty());
+        let (place, lane) = open.max_by_key(|(_, lane)| lane.left.len())?;
+        lane.is_taken = true;
+        lane.left.pop_front().map(|job| (place, job))
+    }
+
+    fn done(&self, lane: usize) {
+        if let Some(lane) = self.lanes().get_mut(lane) {
+            lane.is_taken = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_part_over_the_tables() {
+        let queue = Queue::new(vec![VecDeque::from([1]), VecDeque::from([2, 3, 4]), VecDeque::from([5, 6])]);
+        let take = || queue.take().unwrap();
+        assert_eq!([take(), take(), take()], [(1, 2), (2, 5), (0, 1)]);
+        assert_eq!(queue.take(), None, "one connection in each");
+        queue.done(2);
+        assert_eq!((queue.take(), queue.take()), (Some((2, 6)), None));
+        queue.done(1);
+        queue.done(2);
+        assert_eq!((queue.take(), queue.len()), (Some((1, 3)), 1));
+    }
+}

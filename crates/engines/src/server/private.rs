@@ -1,0 +1,680 @@
+//! Common parts of private servers: folders and process.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::HostError;
+use host::copy::Blocks;
+use host::process::{Bounds, Ended, Limit, LimitTarget, ServerProcess, ServerSpec, StopSignal, User};
+use host::scratch::Scratch;
+use model::plan::PrivateServer;
+use model::{Facts, SystemPlan};
+
+use load::error::{Failure, FailureKind};
+use workloads::system::{CpuHold, OpenRequest, OsIo};
+
+/// Polling interval at start.
+const START_POLL: Duration = Duration::from_millis(20);
+/// Time between attempts to start.
+const AGAIN_POLL: Duration = Duration::from_millis(200);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server whose data are thrown away is waited for after an interrupt.
+const LAST_TIMEOUT: Duration = Duration::from_secs(1);
+/// Timeout of a clean shutdown, which writes dirty pages.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout of a server whose data are kept: it may have gigabytes to write.
+const KEEP_TIMEOUT: Duration = Duration::from_secs(600);
+/// Timeout from refusing connections to the end.
+const ENDING_TIMEOUT: Duration = Duration::from_secs(5);
+const ENDING_POLL: Duration = Duration::from_millis(20);
+const PORT_ATTEMPTS: u32 = 5;
+/// 103 bytes on macOS, 107 on Linux.
+const SOCKET_PATH_BYTES: usize = 103;
+/// Searched for the reason.
+const LOG_LINES: usize = 60;
+/// Advice for a full device under a private server.
+const FULL_HINT: &str = "free space on the device that holds the private server, or put it on another: \
+                         `server = { engine = …, folder = \"/a/folder\" }`";
+
+const COPY_HINT: &str = "`reset = \"rebuild\"` loads the tables anew for each run, and keeps no copy";
+const KILLED_HINT: &str = "if memory ran out, the system's log says so (`dmesg`): give the server less in the system's \
+                           `settings`, or run fewer programs beside it";
+
+pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, error)
+}
+
+/// Gives a file to the server's user, if that is another one.
+pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
+    user.map_or(Ok(()), |user| host::process::chown(path, user))
+}
+
+/// Finds a user for a server that refuses to run as root; `None`: étalon's own user.
+pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
+    if !host::process::is_root() {
+        return Ok(None);
+    }
+    let found = [own, "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
+    found.map(Some).ok_or_else(|| {
+        let cause =
+            format!("{product} refuses to run as root, and there is neither a user `{own}` nor `nobody` to run it as");
+        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
+    })
+}
+
+/// Folder in which a private server of this system would have its data.
+pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
+    let server = system.server.as_ref()?;
+    if let Some(folder) = &server.folder {
+        return Some(PathBuf::from(folder));
+    }
+    Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+}
+
+/// Folder in which a private server's data are to be made; `None`: the usual one.
+///
+/// # Errors
+/// The plan's folder is not there, or not allowed to other hosts.
+pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = &server.folder else { return Ok(request.scratch_base.clone()) };
+    let folder = request.permits.path(Path::new(folder))?;
+    if folder.is_dir() {
+        return Ok(Some(folder));
+    }
+    let tried = format!("make a private server's data in {}", folder.display());
+    Err(Failure::new(FailureKind::Plan, tried, "there is no such folder").hint("make it, or name another as `folder`"))
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct ServerLogWords {
+    pub(crate) is_full: fn(&str) -> bool,
+    /// Lines with the reason, else the last ones; empty where there are none.
+    pub(crate) last: fn(&str) -> String,
+    /// A predecessor's leftovers still prevent the start.
+    pub(crate) lingers: fn(&str) -> bool,
+}
+
+impl ServerLogWords {
+    pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
+        let cause = (self.last)(log);
+        if (self.is_full)(log) {
+            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
+        }
+        Failure { kind: kind_by_log(log), ..failed(tried, cause) }
+    }
+}
+
+/// Tells by what a server wrote into its log whether another program had its port.
+pub(crate) fn kind_by_log(log: &str) -> FailureKind {
+    if log.contains("in use") { FailureKind::PortTaken } else { FailureKind::Other }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketUse {
+    None,
+    /// It has one, but no clients use it.
+    Unused,
+    Clients,
+}
+
+/// Requirements for a server's folders.
+pub(crate) struct FolderRequirements<'a> {
+    /// Full and short.
+    pub(crate) names: (&'static str, &'static str),
+    /// Parent folder; `None`: the best there is.
+    pub(crate) base: Option<&'a Path>,
+    /// Owner; `None`: étalon's own user.
+    pub(crate) user: Option<&'a User>,
+    pub(crate) socket: SocketUse,
+    pub(crate) socket_name: &'static str,
+    /// Hint for paths too long for a socket.
+    pub(crate) too_long: &'static str,
+    pub(crate) more: &'a [&'static str],
+}
+
+pub(crate) struct Folders {
+    scratch: Scratch,
+    /// Folder of the socket, where the scratch folder's path is too long.
+    socket: Option<Scratch>,
+}
+
+impl Folders {
+    /// Empty and private to the server.
+    pub(crate) fn make(required: &FolderRequirements<'_>) -> Result<Folders, Failure> {
+        let tried = "make a folder for the private server";
+        let scratch = Scratch::new(required.names.0, required.base).map_err(|error| failed(tried, error))?;
+        let mut folders = Folders { scratch, socket: None };
+        if required.socket != SocketUse::None && folders.is_too_long_for(required.socket_name) {
+            for base in Scratch::bases() {
+                folders.socket =
+                    Some(Scratch::new(required.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
+                if !folders.is_too_long_for(required.socket_name) {
+                    break;
+                }
+            }
+            if required.socket == SocketUse::Clients && folders.is_too_long_for(required.socket_name) {
+                let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
+                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(required.too_long));
+            }
+        }
+        for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
+            if required.user.is_some() {
+                scratch.allow_passage().map_err(|error| failed(tried, error))?;
+            }
+        }
+        let more = required.more.iter().map(|name| folders.file(name));
+        for folder in [folders.data(), folders.socket()].into_iter().chain(more) {
+            fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
+            give(&folder, required.user).map_err(|error| failed(tried, error))?;
+            host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
+        }
+        Ok(folders)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.file("data")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    pub(crate) fn next_to_socket(&self, name: &str) -> PathBuf {
+        self.socket().join(name)
+    }
+
+    fn is_too_long_for(&self, socket_name: &str) -> bool {
+        self.next_to_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.file("server.log")
+    }
+
+    /// Runs a program in the data folder, with a log of its own next to it.
+    pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
+        ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
+    }
+}
+
+/// Runs a program as the server's user, without variables that change the program.
+pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
+    let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
+    match user {
+        Some(user) => spec.run_as(user.clone()),
+        None => spec,
+    }
+}
+
+/// The release that a server program says it is, as in `15.14`.
+pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
+    let answer = host::answers::ask(program, arguments)?;
+    let word = answer.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let number = word.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    Some(number.trim_end_matches('.').to_owned())
+}
+
+/// Retries on another port if another process takes the free one first.
+pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
+    let mut attempt = 1;
+    loop {
+        let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
+        let port = bound.map_err(|error| failed("find a free port", error))?.port();
+        match start(port) {
+            Err(failure) if failure.kind == FailureKind::PortTaken && attempt < PORT_ATTEMPTS => attempt += 1,
+            other => return other,
+        }
+    }
+}
+
+/// Runs an installation program.
+pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
+    let Habits { words, timeout, .. } = habits;
+    let tried = "initialise a private server";
+    let started = Instant::now();
+    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
+    loop {
+        match process.has_ended().map_err(|error| failed(tried, error))? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(ended(status, words.failure(tried, &process.log_tail(LOG_LINES)))),
+            None if started.elapsed() > timeout => {
+                return Err(failed(tried, format!("{name} did not end within {} s", timeout.as_secs())));
+            }
+            None => thread::sleep(START_POLL),
+        }
+    }
+}
+
+/// A private server's process and folders. Dropping it stops the server and removes the folders.
+pub(crate) struct Running {
+    // Dropped before its folders.
+    process: Option<ServerProcess>,
+    log: PathBuf,
+    words: ServerLogWords,
+    /// Log length at the last start.
+    log_from_bytes: u64,
+    user: Option<User>,
+    folders: Option<Folders>,
+}
+
+impl Running {
+    /// A server that has not been started yet.
+    pub(crate) fn new(folders: Folders, user: Option<User>, words: ServerLogWords) -> Running {
+        Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
+    }
+
+    pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
+        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
+    }
+
+    /// `None`: étalon's own user.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn signal(&mut self, signal: StopSignal) {
+        self.process.as_mut().unwrap().signal(signal).unwrap();
+    }
+
+    /// `None` once it has ended.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(ServerProcess::pid)
+    }
+
+    fn process(&self) -> Result<&ServerProcess, String> {
+        self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
+    }
+
+    /// Waits until `connect` succeeds. `explain` turns a log into a failure.
+    pub(crate) fn start(
+        &mut self,
+        spec: &ServerSpec,
+        timeout: Duration,
+        connect: impl Fn() -> Result<(), Failure>,
+        explain: impl Fn(&str) -> Failure,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut process = self.spawn(spec)?;
+        loop {
+            if let Some(status) = process.has_ended().map_err(|error| failed("watch the private server", error))? {
+                let log = self.logged();
+                if !(self.words.lingers)(&log) || started.elapsed() > timeout {
+                    return Err(ended(status, explain(&log)));
+                }
+                thread::sleep(AGAIN_POLL);
+                process = self.spawn(spec)?;
+            }
+            match connect() {
+                Ok(()) => {
+                    self.process = Some(process);
+                    return Ok(());
+                }
+                Err(failure) if started.elapsed() > timeout || failure.kind == FailureKind::Interrupted => {
+                    return Err(failure);
+                }
+                Err(_) => thread::sleep(START_POLL),
+            }
+        }
+    }
+
+    fn spawn(&mut self, spec: &ServerSpec) -> Result<ServerProcess, Failure> {
+        self.process = None;
+        self.log_from_bytes = fs::metadata(&self.log).map(|metadata| metadata.len()).unwrap_or_default();
+        ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
+    }
+
+    /// What the server has logged since the last start.
+    fn logged(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
+    }
+
+    pub(crate) fn runs(&mut self) -> Result<bool, Failure> {
+        self.folders()?;
+        match &mut self.process {
+            Some(process) => {
+                Ok(process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none())
+            }
+            None => Ok(false),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.end(signal, timeout).map(drop)
+    }
+
+    /// `None`: it did not run.
+    fn end(&mut self, signal: StopSignal, timeout: Duration) -> Result<Option<Ended>, Failure> {
+        let Some(mut process) = self.process.take() else { return Ok(None) };
+        process.stop(signal, timeout).map(Some).map_err(|error| failed("stop the private server", error))
+    }
+
+    /// Ends the server without a shutdown checkpoint, since the data are thrown away.
+    pub(crate) fn remove(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.stop(signal, timeout)?;
+        let Some(folders) = self.folders.take() else { return Ok(()) };
+        for scratch in folders.socket.into_iter().chain([folders.scratch]) {
+            scratch.remove().map_err(|error| failed("remove the private server", error))?;
+        }
+        Ok(())
+    }
+
+    /// A lost connection, with the log: a server on a full device ends.
+    pub(crate) fn explain_loss(&mut self, mut failure: Failure) -> Failure {
+        let log = self.logged();
+        if (self.words.is_full)(&log) {
+            return self.words.failure(&failure.tried, &log);
+        }
+        let ended = self.process.as_mut().and_then(|process| process.has_ended().ok().flatten());
+        // Replaces advice for foreign servers.
+        failure.hint = Some(match (ended, (self.words.last)(&log)) {
+            (Some(status), logged) => format!("étalon's private server {}", end_words(status, &logged)),
+            (None, logged) if logged.is_empty() => "étalon's private server has logged nothing".to_owned(),
+            (None, logged) => format!("étalon's private server logged at last: {logged}"),
+        });
+        failure
+    }
+
+    pub(crate) fn cpu_s(&self) -> Result<f64, String> {
+        self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
+    }
+
+    /// I/O of the server, as the operating system counts it.
+    pub(crate) fn os_io(&self) -> Result<OsIo, String> {
+        let process = self.process()?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        Ok(OsIo::new(process.io()?, &folder))
+    }
+}
+
+/// What engines' private servers differ in.
+pub(crate) trait Recipe: Sized + Send + 'static {
+    type Endpoint;
+
+    /// Settings by whose paths it has data outside of its data folder.
+    const ELSEWHERE: &'static [&'static str] = &[];
+
+    /// Returns the endpoint once it answers.
+    ///
+    /// # Errors
+    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private<Self>, Self::Endpoint), Failure>;
+
+    fn habits(&self) -> Habits;
+
+    /// Whether it lets in.
+    fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
+
+    /// Settings that the server has from its start beyond its `arguments` and what its installation made in `data`.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn strays(&self, endpoint: &Self::Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure>;
+
+    /// Has what stands in front of the server run, now that the server does.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn attend(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Ends what [`Recipe::attend`] started, before the folders go.
+    ///
+    /// # Errors
+    /// It cannot be ended.
+    fn dismiss(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Explains a start that failed.
+    fn explain_log(&self, log: &str) -> Failure;
+
+    fn add_facts(&self, facts: &mut Facts);
+}
+
+/// How an engine's servers start and end.
+#[derive(Clone, Copy)]
+pub(crate) struct Habits {
+    /// Words of the servers' logs.
+    pub(crate) words: ServerLogWords,
+    /// Timeout of the installation, and of a server's answer after crash recovery.
+    pub(crate) timeout: Duration,
+    /// Ends one in order.
+    pub(crate) stop: StopSignal,
+    /// Ends one whose data are thrown away.
+    pub(crate) end: StopSignal,
+    /// Arguments of a start without what it remembers of its caches.
+    pub(crate) cold: &'static [&'static str],
+}
+
+/// A private server. Dropping it stops it and removes its folder.
+pub(crate) struct Private<R> {
+    pub(crate) running: Running,
+    pub(crate) spec: ServerSpec,
+    pub(crate) recipe: R,
+    /// What the data folder is to be made of before the next start.
+    wanted: Option<(PathBuf, Blocks)>,
+    /// Breaks a copy off.
+    pub(super) interrupt: Arc<AtomicBool>,
+}
+
+impl<R: Recipe> Private<R> {
+    /// A server that has not been started yet.
+    pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
+        let spec = ServerSpec::new(program, folders.log());
+        Private {
+            running: Running::new(folders, user, recipe.habits().words),
+            spec,
+            recipe,
+            wanted: None,
+            interrupt: Arc::default(),
+        }
+    }
+
+    /// Owner of the data folder; `None`: étalon's own user.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.running.user()
+    }
+
+    pub(crate) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.data())
+    }
+
+    /// Starts the server, with `more` arguments this time.
+    pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
+        self.copy_back()?;
+        let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
+        let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
+        self.running.start(&spec, recipe.habits().timeout, connect, explain)?;
+        self.refuse_strays(endpoint, &spec.args)?;
+        self.recipe.attend()
+    }
+
+    /// Ends a server that was started with more than it was given: nothing may be measured on it, or run by it.
+    fn refuse_strays(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
+        let strays = self.recipe.strays(endpoint, &self.data()?, arguments)?;
+        if strays.is_empty() {
+            return Ok(());
+        }
+        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
+        let cause = format!("it has settings that neither the plan nor étalon gave it: {}", strays.join(", "));
+        Err(Failure::new(FailureKind::Plan, "start the private server", cause)
+            .hint("write what the server is to have into the system's `settings`"))
+    }
+
+    /// Starts the server on the same data, if it has ended.
+    pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        if self.running.runs()? { self.recipe.attend() } else { self.spawn_and_wait(endpoint, &[]) }
+    }
+
+    /// Starts the server on the same data with the same settings.
+    pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        self.running.folders()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
+        self.spawn_and_wait(endpoint, &[])
+    }
+
+    /// Stops the server, drops its files from the operating system's cache, and starts it again.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
+    pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        let data = self.data()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
+        let evicted = evict(&data);
+        self.spawn_cold(endpoint)?;
+        evicted
+    }
+
+    /// Starts the server without what it remembers of its caches.
+    fn spawn_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
+        self.spawn_and_wait(endpoint, &cold)
+    }
+
+    /// Folder of a kept copy of its data, by number.
+    pub(crate) fn copy_folder(&self, number: usize) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.file(&format!("kept-{number}")))
+    }
+
+    /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
+    pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
+        let (data, tried) = (self.data()?, "keep the loaded data");
+        match self.running.end(self.recipe.habits().stop, KEEP_TIMEOUT)? {
+            Some(Ended::Killed(_)) => {
+                let cause = format!("the server did not end within {} s, and was killed", KEEP_TIMEOUT.as_secs());
+                return Err(failed(tried, cause));
+            }
+            // Its data would have to be recovered in each start on a copy of them.
+            Some(Ended::AsAsked(status)) if status.code().is_none() => {
+                let logged = (self.running.words.last)(&self.running.logged());
+                return Err(ended(status, failed(tried, logged)));
+            }
+            Some(Ended::AsAsked(_)) | None => {}
+        }
+        fs::rename(&data, kept).map_err(|error| failed(tried, error))
+    }
+
+    /// Starts the server on a copy of what was kept, in place of the data that it has.
+    ///
+    /// # Errors
+    /// [`FailureKind::DiskFull`], or the server does not start. The next start tries it again.
+    pub(crate) fn bring_back(&mut self, endpoint: &R::Endpoint, kept: &Path, blocks: Blocks) -> Result<(), Failure> {
+        // Its data are thrown away.
+        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
+        self.wanted = Some((kept.to_owned(), blocks));
+        self.spawn_cold(endpoint).map_err(|failure| match self.wanted {
+            None => Failure {
+                tried: format!("{} on a copy of the loaded data", failure.tried),
+                hint: failure.hint.or_else(|| Some(COPY_HINT.to_owned())),
+                ..failure
+            },
+            Some(_) => failure,
+        })
+    }
+
+    fn copy_back(&mut self) -> Result<(), Failure> {
+        let Some((kept, blocks)) = self.wanted.clone() else { return Ok(()) };
+        let data = self.data()?;
+        let tried = "copy the data that are kept for the private server";
+        match fs::remove_dir_all(&data) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::io(tried, &error)),
+            _ => {}
+        }
+        let stop = || self.interrupt.load(Ordering::Relaxed);
+        let copied = host::copy::tree(&kept, &data, blocks, &stop);
+        // What shares its blocks is in no cache yet, while a copy is as far as it fits.
+        let copied = copied
+            .and_then(|copied| if copied.shares_blocks { host::copy::read_through(&data, &stop) } else { Ok(()) });
+        copied.map_err(|error| {
+            // Others may need the space; the next start tries again.
+            let _ = fs::remove_dir_all(&data);
+            match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Failure::new(FailureKind::DiskFull, tried, error)
+                        .hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
+                }
+                _ => failed(tried, error),
+            }
+        })?;
+        self.wanted = None;
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self) -> Result<(), Failure> {
+        self.recipe.dismiss()?;
+        let timeout = if self.interrupt.load(Ordering::Relaxed) { LAST_TIMEOUT } else { STOP_TIMEOUT };
+        self.running.remove(self.recipe.habits().end, timeout)
+    }
+}
+
+fn end_words(status: ExitStatus, logged: &str) -> String {
+    let end = if host::process::was_killed(status) { "was killed" } else { "ended" };
+    if logged.is_empty() {
+        format!("{end} ({status}), and has logged nothing")
+    } else {
+        format!("{end} ({status}), having logged at last: {logged}")
+    }
+}
+
+/// Explains the end of a start. A server that was killed has no reason in its log, and may well start the next time.
+fn ended(status: ExitStatus, logged: Failure) -> Failure {
+    if status.code().is_some() && !logged.cause.is_empty() {
+        return logged;
+    }
+    let ended = Failure { cause: format!("it {}", end_words(status, &logged.cause)), ..logged };
+    if !host::process::was_killed(status) || ended.kind == FailureKind::DiskFull {
+        return ended;
+    }
+    Failure { kind: FailureKind::Unreachable, ..ended }.hint(KILLED_HINT)
+}
+
+/// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.
+pub(crate) fn revive<T>(
+    start: impl Fn() -> Result<(), Failure>,
+    ask: impl Fn() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        start()?;
+        match ask() {
+            Err(failure) if failure.may_pass() && started.elapsed() < ENDING_TIMEOUT => thread::sleep(ENDING_POLL),
+            other => return other.map(|_| ()),
+        }
+    }
+}
+
+/// Fails without a pid.
+pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+    let tried = format!("hold the server to {cores} cores");
+    let Some(pid) = pid else {
+        let cause = "étalon can limit only a server that it has started itself";
+        return Err(Failure::new(FailureKind::Unsupported, tried, cause));
+    };
+    let limit = Limit::apply(LimitTarget::Tree(pid), &Bounds::of_cores(cores));
+    Ok(Box::new(limit.map_err(|error| Failure::new(FailureKind::Unsupported, tried, error))?))
+}
+
+/// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
+fn evict(data: &Path) -> Result<(), Failure> {
+    host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
+}
+
+pub(crate) fn not_restarted() -> Failure {
+    let cause = "étalon can restart only a server that it has started itself";
+    Failure::new(FailureKind::Unsupported, "empty the caches", cause)
+}

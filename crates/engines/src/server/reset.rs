@@ -1,0 +1,190 @@
+//! How a server's tables come back to their first state before each run.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use host::copy::Blocks;
+use model::{Reset, SystemPlan};
+
+use super::copies::{Copies as _, KeptCopy};
+use super::private::Recipe as _;
+use super::system::{Server, ServerSystem};
+use load::error::{Failure, FailureKind};
+use workloads::dataset::Dataset;
+use workloads::reset::{COPIED_FROM_BYTES, chosen};
+
+/// What is known of the data sets that a system was loaded with.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    /// Bytes of those that are kept, by name: the place in this order is the number of the copy.
+    kept: Mutex<BTreeMap<String, KeptCopy>>,
+    /// The one that stays as runs leave it.
+    last: Mutex<Option<String>>,
+}
+
+/// Serves [`Engine::reset`](workloads::system::Engine::reset).
+pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    choose_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
+}
+
+/// A server, as far as its data can be copied.
+#[derive(Clone, Copy)]
+pub(crate) enum Ownership {
+    Others,
+    /// Étalon's, with all data in one folder.
+    Own,
+    /// Étalon's, with data elsewhere, too.
+    Scattered,
+}
+
+pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
+    if system.server.is_none() {
+        return Ownership::Others;
+    }
+    let is_scattered = system.settings.iter().any(|(name, value)| {
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        S::Recipe::ELSEWHERE.contains(&name.as_str()) && value.to_string().contains(['/', '\\', ':'])
+    });
+    if is_scattered { Ownership::Scattered } else { Ownership::Own }
+}
+
+/// Whether a server that étalon did not start is to keep copies.
+pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
+    system.server.is_none()
+        && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
+}
+
+fn choose_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_bytes: u64) -> Result<Reset, Failure> {
+    let (offers, else_why): (&[Reset], _) = match ownership {
+        Ownership::Own => (&[Reset::Clone, Reset::Restore], ""),
+        Ownership::Others => (S::Copies::OFFERS, S::Copies::NO_OTHERS),
+        Ownership::Scattered => {
+            (&[], "by its `settings` the server has data outside of the folder that would be copied")
+        }
+    };
+    let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
+    let is_copied = matches!(ownership, Ownership::Own) && size_bytes >= COPIED_FROM_BYTES;
+    let usual = if is_copied { Reset::Restore } else { Reset::Rebuild };
+    chosen(asked, &can, usual, else_why)
+}
+
+impl<S: Server> ServerSystem<S> {
+    pub(super) fn reset_of(&self, data: &Dataset) -> Reset {
+        choose_for::<S>(self.reset, self.ownership, data.size_bytes).unwrap_or(Reset::Rebuild)
+    }
+
+    /// What a reader must know of a way to bring tables back.
+    pub(super) fn reset_words(&self, data: &Dataset) -> String {
+        let reset = self.reset_of(data);
+        if let Some(copies) = &self.copies {
+            return copies.words(reset);
+        }
+        match self.private().and_then(|private| private.data().ok()) {
+            Some(data) => workloads::reset::of_files(reset, &data),
+            None => reset.to_string(),
+        }
+    }
+
+    /// Serves [`System::prepare`](workloads::system::System::prepare).
+    pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
+        if !data.has_tables() {
+            // Those of another data set go, and a copy would be one of nothing.
+            *lock(&self.loaded.last) = None;
+            return S::prepare(self, data);
+        }
+        match self.reset_of(data) {
+            Reset::Rebuild => S::prepare(self, data),
+            Reset::None => self.load_once(data),
+            reset @ (Reset::Restore | Reset::Clone) => self.copy_back(data, reset),
+        }
+    }
+
+    /// The tables may be another étalon's by now.
+    pub(super) fn forget_loaded(&self) {
+        *lock(&self.loaded.last) = None;
+    }
+
+    pub(super) fn kept_bytes_of_all(&self) -> u64 {
+        let kept_bytes = lock(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
+        self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh(kept_bytes))
+    }
+
+    fn load_once(&self, data: &Dataset) -> Result<(), Failure> {
+        let mut last = lock(&self.loaded.last);
+        if last.as_deref() != Some(&data.name) {
+            *last = None;
+            S::prepare(self, data)?;
+            *last = Some(data.name.clone());
+        }
+        Ok(())
+    }
+
+    fn copy_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
+        let mut all = lock(&self.loaded.kept);
+        let known = all.get(&data.name).copied();
+        // A server that did not start on its copy cannot be asked.
+        if known.is_some() && S::is_untouched(self, data).unwrap_or(false) {
+            return Ok(());
+        }
+        let known = known.map(|copy| self.put_back(copy, reset));
+        match known {
+            Some(Err(failure)) if failure.kind == FailureKind::Missing && self.copies.is_some() => {
+                all.remove(&data.name);
+                self.keep_and_put_back(&mut all, data, reset)?;
+            }
+            Some(put_back) => put_back?,
+            None => self.keep_and_put_back(&mut all, data, reset)?,
+        }
+        S::was_prepared(self, data)
+    }
+
+    fn keep_and_put_back(
+        &self,
+        all: &mut BTreeMap<String, KeptCopy>,
+        data: &Dataset,
+        reset: Reset,
+    ) -> Result<(), Failure> {
+        if let Some(copies) = &self.copies {
+            self.control.close();
+            copies.clear()?;
+        }
+        S::prepare(self, data)?;
+        self.ask(|client| S::settle(self, client))?;
+        self.control.close();
+        let copy = match &self.copies {
+            Some(copies) => copies.keep()?,
+            None => self.keep_folder(all.len())?,
+        };
+        all.insert(data.name.clone(), copy);
+        self.put_back(copy, reset)
+    }
+
+    fn keep_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
+        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+        let folder = private.copy_folder(number)?;
+        private.keep(&folder)?;
+        Ok(KeptCopy { number, bytes: host::copy::bytes_of(&folder).unwrap_or_default() })
+    }
+
+    fn put_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
+        self.control.close();
+        if let Some(copies) = &self.copies {
+            return copies.bring_back(copy, reset);
+        }
+        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+        let folder = private.copy_folder(copy.number)?;
+        let blocks = if reset == Reset::Clone { Blocks::SharedIfPossible } else { Blocks::Own };
+        private.bring_back(&self.endpoint, &folder, blocks)
+    }
+
+    /// Serves [`System::drop_all`](workloads::system::System::drop_all), where the server keeps copies.
+    pub(super) fn remove_copies(&self, copies: &S::Copies) -> Result<(), Failure> {
+        self.control.close();
+        lock(&self.loaded.kept).clear();
+        copies.remove()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

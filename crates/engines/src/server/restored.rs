@@ -1,0 +1,27 @@
+use super::private::Private;
+use super::steps::Steps;
+use super::system::{Purpose, Server, Settings as _};
+use load::error::Failure;
+use workloads::backup::backups::Restored;
+use workloads::session::Session;
+
+/// A private server on restored data.
+pub(crate) struct RestoredServer<S: Server> {
+    pub(crate) private: Private<S::Recipe>,
+    pub(crate) endpoint: S::Endpoint,
+}
+
+impl<S: Server> Restored for RestoredServer<S> {
+    fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
+        let client = S::Session::default().open(&self.endpoint, Purpose::Load);
+        Ok(Box::new(Steps::new(client.map_err(|failure| self.private.running.explain_loss(failure))?)))
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        self.private.running.cpu_s()
+    }
+
+    fn remove(mut self: Box<Self>) -> Result<(), Failure> {
+        self.private.remove()
+    }
+}

@@ -1,0 +1,45 @@
+//! Single statements.
+
+use super::dialogue::{Client, WireProtocol};
+use super::refusal::failure;
+use super::text_datum;
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use workloads::session::{Session, running};
+
+pub(crate) struct Steps<P: WireProtocol> {
+    /// Taken on close.
+    client: Option<Client<P>>,
+}
+
+impl<P: WireProtocol> Steps<P> {
+    pub(crate) fn new(client: Client<P>) -> Steps<P> {
+        Steps { client: Some(client) }
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+        let client = self
+            .client
+            .as_mut()
+            .ok_or_else(|| Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed"))?;
+        client.rows(sql).map_err(|error| failure(running(sql), &error))
+    }
+}
+
+impl<P: WireProtocol> Drop for Steps<P> {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            client.close();
+        }
+    }
+}
+
+impl<P: WireProtocol> Session for Steps<P> {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.ask(sql).map(|_| ())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        Ok(self.ask(sql)?.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect())
+    }
+}

@@ -1,0 +1,688 @@
+//! A server under test, whatever its engine.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use host::reactor::{Choice, Reactor};
+use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
+
+pub(crate) use super::claim::DatabaseClaim;
+use super::control::Control;
+use super::copies::Copies;
+use super::counted::{Counted, CountsQuery};
+use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
+use super::private::{self, Private, Recipe};
+use super::refusal::{Explain, OpenError, failure};
+use super::reset::{self, Loaded, Ownership};
+use super::steps::Steps;
+use super::trial;
+use super::url::{Address, process_environment};
+use crate::kept::Idle;
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::ThreadLimit;
+use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+use workloads::backup::backups::Backups;
+use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::pages::dialect::PagesDialect;
+use workloads::permits::Permits;
+use workloads::session::{Session, SessionKind};
+use workloads::spatial::dialect::SpatialDialect;
+use workloads::system::{Consent, CpuHold, LoadProgress, OpenRequest, OsIo, Part, Presence, System};
+use workloads::transactions::Program;
+use workloads::work::Load;
+
+/// How soon a load ends whose claim was lost.
+const CLAIM_POLL: Duration = Duration::from_millis(200);
+
+pub(crate) type ErrorOf<S> = <<S as Server>::Protocol as WireProtocol>::Error;
+pub(crate) type ClientOf<S> = Client<<S as Server>::Protocol>;
+type OpenedOf<P> = OpenedConnection<<P as WireProtocol>::Connection>;
+type OpenErrorOf<P> = OpenError<<P as WireProtocol>::Error>;
+pub(crate) type AddressOf<S> = <<S as Server>::Endpoint as Explain>::Address;
+pub(crate) type StatementsOf<S> = <<S as Server>::Protocol as WireProtocol>::Statements;
+pub(crate) type LaneOf<S> = NativeLane<<<S as Server>::Protocol as WireProtocol>::Connection>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Prepare, count and clean up.
+    Control,
+    /// Like a run's clients.
+    Load,
+}
+
+/// A plan's settings for sessions.
+pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static {
+    type Protocol: WireProtocol;
+    type Endpoint;
+
+    /// The session without étalon's own tables.
+    #[must_use]
+    fn on_tables_of_others(&self) -> Self;
+
+    /// Opens a session with these settings, among étalon's own tables if they exist.
+    fn try_open(
+        &self,
+        endpoint: &Self::Endpoint,
+        purpose: Purpose,
+    ) -> Result<Client<Self::Protocol>, OpenErrorOf<Self::Protocol>>;
+
+    fn open(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
+    where
+        Self::Endpoint: Explain<Error = <Self::Protocol as WireProtocol>::Error>,
+    {
+        self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
+    }
+
+    /// Prepares a lane's statements.
+    fn open_lane(
+        &self,
+        endpoint: &Self::Endpoint,
+        statements: &<Self::Protocol as WireProtocol>::Statements,
+    ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
+        let client = self.try_open(endpoint, Purpose::Load)?;
+        Self::Protocol::into_opened(client, statements)
+            .map_err(|error| OpenError::Asked("prepare the script's statements", error))
+    }
+}
+
+/// What servers differ in. A value holds what was found out about one of them.
+pub(crate) trait Server: Sized + Send + Sync + 'static {
+    type Protocol: WireProtocol;
+    type Endpoint: Explain<Error = ErrorOf<Self>> + Clone + Send + Sync + 'static;
+    type Session: Settings<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
+    type Claim: DatabaseClaim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
+    type Recipe: Recipe<Endpoint = Self::Endpoint>;
+    type Copies: Copies<Endpoint = Self::Endpoint, Session = Self::Session>;
+
+    const DIALECT: &'static dyn Dialect;
+    const PAGES: &'static dyn PagesDialect;
+    const SPATIAL: &'static dyn SpatialDialect;
+    /// Étalon's own, which it drops.
+    const ROOM: &'static str;
+    /// Why what its processes used is not known, where étalon did not start them.
+    const FOREIGN: &'static str = "the server's processes are not étalon's own";
+
+    /// An existing server, with a plan's settings.
+    fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
+
+    /// Logs in once, without the plan's settings.
+    fn connect(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
+
+    /// Looks around, before anything is made. `makes`: étalon is to make its tables.
+    fn look(
+        client: &mut ClientOf<Self>,
+        endpoint: &Self::Endpoint,
+        consent: Consent,
+        makes: bool,
+    ) -> Result<Self, Failure>;
+
+    /// Refuses a program that the system cannot run, before anything is made for it.
+    fn refuse_program(_system: &ServerSystem<Self>, _program: &Program) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Tests whether there is something that an étalon has left or still uses.
+    fn has_remnant(_client: &mut ClientOf<Self>) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// The program's statements, and the query for the counts of each session if the server keeps them.
+    fn statements(
+        system: &ServerSystem<Self>,
+        program: &Program,
+    ) -> Result<(StatementsOf<Self>, Option<CountsQuery>), Failure>;
+
+    /// Why no session can be asked for its counts.
+    fn why_uncounted(_system: &ServerSystem<Self>) -> Option<String> {
+        None
+    }
+
+    /// What facts are about.
+    fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Reads the facts in a session like a run's.
+    fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
+
+    /// Makes and loads the tables.
+    fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
+
+    /// Whether they are known to be as [`Server::prepare`] or [`Server::was_prepared`] has left them.
+    fn is_untouched(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// They have come back as they were loaded.
+    fn was_prepared(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn settle(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+
+    fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
+
+    /// Removes what étalon made.
+    fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+
+    fn steps(system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(Steps::new(system.client()?)))
+    }
+
+    fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
+        Ok(Facts::default())
+    }
+
+    fn backups(system: &ServerSystem<Self>) -> Box<dyn Backups + '_>;
+
+    /// Limits the CPU of a server that étalon did not start.
+    fn limit_cpu(_system: &ServerSystem<Self>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        private::limit_cpu(None, cores)
+    }
+
+    /// CPU seconds of a server that étalon did not start.
+    fn server_cpu_s(_system: &ServerSystem<Self>) -> Result<f64, String> {
+        Err(Self::FOREIGN.to_owned())
+    }
+
+    /// Ends sessions whose clients went away in the midst of an operation.
+    fn end_sessions(_client: &mut ClientOf<Self>, _sessions: &[u32]) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Refuses a server that nothing can be written to as long as it follows another.
+    fn refuse_standby(_client: &mut ClientOf<Self>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Adds what the server reports of a failure.
+    fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
+        failure
+    }
+
+    fn begin_round(&self) {}
+
+    /// Whether no commit of rows ends before a sync that the server's counters show, by facts that say that commits are durable.
+    fn syncs_each_commit(_facts: &Facts) -> bool {
+        false
+    }
+}
+
+/// Serves [`Engine::open`](workloads::system::Engine::open).
+pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
+    let system = request.system;
+    let opened: ServerSystem<S> = match &system.server {
+        Some(server) => {
+            let scratch_base = private::folder_of(server, request)?;
+            let (mut private, mut endpoint) =
+                S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            endpoint.heed(request);
+            private.interrupt = Arc::clone(&request.interrupt);
+            ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
+        }
+        None => {
+            let address = AddressOf::<S>::permitted(&system.url, &process_environment, &request.permits)?;
+            let (endpoint, session) = S::enter(address, request)?;
+            ServerSystem::new(endpoint, session, None, request)?
+        }
+    };
+    Ok(Box::new(opened))
+}
+
+/// Serves [`Engine::would_make`](workloads::system::Engine::would_make).
+pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> Option<String> {
+    if system.server.is_some() {
+        return Some("a private server in a temporary folder".to_owned());
+    }
+    Some(match AddressOf::<S>::parse(&system.url, &process_environment) {
+        Ok(address) => format!("{} at {}", room::<S>(system), address.shown()),
+        Err(_) => room::<S>(system).to_owned(),
+    })
+}
+
+/// Serves [`Engine::would_drop`](workloads::system::Engine::would_drop).
+pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
+    if system.server.is_some() {
+        return "nothing: the server is étalon's own, made and removed by it".to_owned();
+    }
+    match AddressOf::<S>::parse(&system.url, &process_environment) {
+        Ok(address) => format!("what étalon made in {} at {}", room::<S>(system), address.shown()),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+/// Serves [`Engine::read_url`](workloads::system::Engine::read_url).
+pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
+    match system.server {
+        Some(_) => Ok(()),
+        None => AddressOf::<S>::parse(&system.url, &process_environment).map(|_| ()),
+    }
+}
+
+/// Serves [`Engine::refuses_writes`](workloads::system::Engine::refuses_writes).
+pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
+    let (endpoint, mut client) = S::connect(address::<S>(system)?).ok()?;
+    let refused = S::refuse_standby(&mut client, &endpoint).err();
+    client.close();
+    refused.filter(|failure| failure.kind == FailureKind::Unsupported)
+}
+
+fn room<S: Server>(system: &SystemPlan) -> &'static str {
+    if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
+}
+
+/// Address of an existing server, if the plan names one.
+pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
+    if system.server.is_some() {
+        return None;
+    }
+    AddressOf::<S>::parse(&system.url, &process_environment).ok()
+}
+
+pub(crate) struct ServerSystem<S: Server> {
+    // Dropped before the server that it leads to.
+    pub(crate) control: Control<S>,
+    pub(crate) endpoint: S::Endpoint,
+    pub(crate) session: S::Session,
+    private: Option<Mutex<Private<S::Recipe>>>,
+    pub(crate) server: S,
+    pub(crate) consent: Consent,
+    pub(crate) permits: Permits,
+    pub(crate) reactor: Choice,
+    pub(crate) tables: Tables,
+    /// Étalon makes tables there.
+    makes: bool,
+    /// How tables come back, as the plan asks.
+    pub(super) reset: Option<Reset>,
+    pub(super) ownership: Ownership,
+    pub(super) loaded: Loaded,
+    /// What [`Server::syncs_each_commit`] said of the facts that were read last.
+    syncs_each_commit: AtomicBool,
+    /// Ends a long load.
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) progress: Arc<LoadProgress>,
+    /// `None`: it keeps none, or étalon does so itself.
+    pub(super) copies: Option<S::Copies>,
+}
+
+impl<S: Server> ServerSystem<S> {
+    pub(crate) fn new(
+        endpoint: S::Endpoint,
+        mut session: S::Session,
+        private: Option<Private<S::Recipe>>,
+        request: &OpenRequest<'_>,
+    ) -> Result<ServerSystem<S>, Failure> {
+        let OpenRequest { consent, reactor, tables, part, .. } = *request;
+        // Fails first if the requested reactor is not available.
+        Reactor::new(reactor, 1).map_err(|error| {
+            Failure::new(FailureKind::Unsupported, "set up the reactor", error)
+                .hint("`--reactor auto` takes what there is")
+        })?;
+        let copies = match private {
+            Some(_) => None,
+            None => S::Copies::open(&endpoint, &mut session, request)?,
+        };
+        // Étalon's questions are about the load's tables.
+        // Where there are copies, another session has the claim, and this one would be in their way.
+        let is_left = private.is_some() || copies.is_some();
+        let idle = if is_left { Idle::Left } else { Idle::KeptAlive };
+        let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part, idle);
+        let makes = tables == Tables::Own && part == Part::Whole;
+        let looked = control.ask(|client| S::look(client, &endpoint, consent, makes)).and_then(|server| {
+            if makes && private.is_none() && control.ask(S::has_remnant)? {
+                control.stand_back()?;
+            }
+            Ok(server)
+        });
+        if let (Err(_), Some(copies)) = (&looked, &copies) {
+            control.close();
+            // The failure is the first one's; what stays is removed when the next étalon opens it.
+            let _ = copies.remove();
+        }
+        let server = looked?;
+        let (private, permits) = (private.map(Mutex::new), request.permits.clone());
+        let (reset, loaded) = (request.system.reset, Loaded::default());
+        let (interrupt, progress) = (Arc::clone(&request.interrupt), Arc::clone(&request.progress));
+        Ok(ServerSystem {
+            control,
+            endpoint,
+            session,
+            private,
+            server,
+            consent,
+            permits,
+            reactor,
+            tables,
+            makes,
+            reset,
+            ownership: reset::ownership::<S>(request.system),
+            loaded,
+            syncs_each_commit: AtomicBool::new(false),
+            interrupt,
+            progress,
+            copies,
+        })
+    }
+
+    pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.control.ask(question).map_err(|failure| self.explain(failure))
+    }
+
+    /// Adds what the server, or a private server's log, reports.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let failure = S::explain(self, failure);
+        match self.private() {
+            Some(mut private) if failure.may_pass() => private.running.explain_loss(failure),
+            _ => failure,
+        }
+    }
+
+    /// `None`: étalon did not start it.
+    pub(crate) fn private(&self) -> Option<MutexGuard<'_, Private<S::Recipe>>> {
+        self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn session_on(&self, tables: Tables) -> S::Session {
+        session_on::<S>(&self.session, tables)
+    }
+
+    /// A session like a run's.
+    pub(crate) fn client(&self) -> Result<ClientOf<S>, Failure> {
+        self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
+    }
+
+    /// Texts of a program's statements, in its own words.
+    pub(crate) fn texts(&self, program: &Program) -> Vec<String> {
+        program.statements().iter().map(|statement| statement.sql(S::DIALECT)).collect()
+    }
+
+    pub(crate) fn lane(
+        &self,
+        program: &Program,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<(LaneOf<S>, Option<CountsQuery>), Failure> {
+        S::refuse_program(self, program)?;
+        let (statements, question) = S::statements(self, program)?;
+        let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
+        let opened = context.connect(LOGINS_AT_ONCE, |_| {
+            let opened = session.open_lane(&endpoint, &statements);
+            opened.map_err(|error| self.explain(error.failure(&endpoint)))
+        })?;
+        let lane = NativeLane::new(
+            self.reactor,
+            opened,
+            Arc::new(move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint))),
+        )?;
+        Ok((lane.heeding(self.endpoint.waiting().clone()), question))
+    }
+
+    /// Runs a worker's part of a run.
+    fn work(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        match self.lane(program, &mut context)? {
+            (lane, None) => {
+                let mut counts = worker::run(lane, program, &RealClock, context)?;
+                if let Some(reason) = S::why_uncounted(self) {
+                    counts.sessions = Some(Err(reason));
+                }
+                Ok(counts)
+            }
+            (lane, Some(question)) => {
+                let waiting = self.endpoint.waiting().clone();
+                let lane = Counted::new(lane, question, program, &context, waiting)?;
+                worker::run(lane, program, &RealClock, context)
+            }
+        }
+    }
+
+    /// How the claim was lost, since it was last forgotten.
+    fn loss(&self) -> Option<Failure> {
+        self.control.loss().or_else(|| self.copies.as_ref().and_then(S::Copies::loss))
+    }
+
+    /// Takes the claim again if it was lost, before the tables are made. Returns whether it was.
+    fn forget_loss(&self) -> Result<bool, Failure> {
+        if self.private.is_some() {
+            return Ok(false);
+        }
+        let of_copies = self.copies.as_ref().map_or(Ok(None), S::Copies::forget_loss)?;
+        if self.copies.is_none() {
+            self.control.hold().map_err(|failure| self.explain(failure))?;
+        }
+        Ok(self.control.forget_loss().or(of_copies).is_some())
+    }
+}
+
+fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
+    match tables {
+        Tables::Own => session.clone(),
+        Tables::None => session.on_tables_of_others(),
+    }
+}
+
+impl<S: Server> System for ServerSystem<S> {
+    fn facts(&self) -> Result<Facts, Failure> {
+        S::make_room(self)?;
+        // The control connection has other settings.
+        let opened = self.session_on(self.tables).open(&self.endpoint, Purpose::Load);
+        let mut client = opened.map_err(|failure| self.explain(failure))?;
+        let mut facts = S::facts(self, &mut client)?;
+        client.close();
+        let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
+        self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
+        facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
+        if let Some(private) = self.private() {
+            private.recipe.add_facts(&mut facts);
+            // Étalon itself starts it again, and makes it.
+            facts.without_instance();
+        }
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        S::DIALECT
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::Server
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        if self.forget_loss()? {
+            // Another étalon may have been there.
+            self.forget_loaded();
+            self.server.begin_round();
+        }
+        self.bring_back(data)
+    }
+
+    fn check_claim(&self) -> Result<(), Failure> {
+        self.loss().map_or(Ok(()), Err)
+    }
+
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        data.has_tables().then(|| self.reset_words(data))
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.kept_bytes_of_all()
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        if self.tables == Tables::None {
+            self.forget_loss()?;
+        }
+        self.ask(|client| S::settle(self, client))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let counters = self.ask(|client| self.server.counters(client))?;
+        // A server that keeps its log elsewhere may show a counter that it never moves.
+        let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"));
+        let syncs_each_commit =
+            self.syncs_each_commit.load(Ordering::Relaxed) && syncs.is_some_and(|syncs| syncs > 0.0);
+        Ok(Counters { syncs_each_commit, ..counters })
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let tried = format!("run `{sql}`");
+        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(&*tried, &error)))?;
+        super::whole_number(&answer, &tried)
+    }
+
+    fn presence(&self) -> Presence {
+        match self.private {
+            Some(_) => Presence::Own,
+            None => Presence::Server(self.endpoint.address().listener()),
+        }
+    }
+
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+        super::reactor_workers(clients, threads)
+    }
+
+    fn refuse_program(&self, program: &Program) -> Result<(), Failure> {
+        S::refuse_program(self, program)
+    }
+
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        if self.private.is_some() {
+            return self.work(load, context);
+        }
+        let (gate, is_over) = (context.gate, AtomicBool::new(false));
+        let counts = thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    if self.loss().is_some() {
+                        return gate.stop();
+                    }
+                    thread::park_timeout(CLAIM_POLL);
+                }
+            });
+            let counts = self.work(load, context);
+            is_over.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+            counts
+        });
+        self.check_claim()?;
+        counts
+    }
+
+    fn try_connections(&self, count: u64) -> Result<(), Failure> {
+        trial::try_connections(self, count)
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        S::steps(self, kind)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Session>, Failure> {
+        let opened = self.session.open(&self.endpoint, Purpose::Control);
+        let mut client = opened.map_err(|failure| self.explain(failure))?;
+        S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+        Ok(Box::new(Steps::new(client)))
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        S::session_facts(self, kind)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(S::PAGES)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(S::SPATIAL)
+    }
+
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        Ok(S::backups(self))
+    }
+
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let mut private = self.private().ok_or_else(private::not_restarted)?;
+        self.control.close();
+        private.restart_cold(&self.endpoint)
+    }
+
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        match self.private() {
+            Some(private) => private::limit_cpu(private.running.pid(), cores),
+            None => S::limit_cpu(self, cores),
+        }
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        self.private().ok_or_else(|| S::FOREIGN.to_owned())?.running.os_io()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        match self.private() {
+            Some(private) => private.running.cpu_s(),
+            None => S::server_cpu_s(self),
+        }
+    }
+
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        match self.private {
+            Some(_) => super::reach_private(system, self.endpoint.address().url_of_private()),
+            None => super::reach_by_url(system),
+        }
+    }
+
+    fn begin_round(&self) -> Result<(), Failure> {
+        self.server.begin_round();
+        let Some(mut private) = self.private() else { return Ok(()) };
+        self.control.close();
+        private.restart(&self.endpoint)
+    }
+
+    fn revive(&self) -> Result<(), Failure> {
+        if self.private.is_none() {
+            if let Some(copies) = &self.copies {
+                return copies.ask_for_life();
+            }
+            self.counters()?;
+            // One that was promoted answers before it can be written to.
+            return if self.makes { self.ask(|client| S::refuse_standby(client, &self.endpoint)) } else { Ok(()) };
+        }
+        private::revive(
+            || {
+                // A session may outlive its server for a moment, and would answer for it.
+                self.control.close();
+                self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint))
+            },
+            || self.counters(),
+        )
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        let waiting = self.endpoint.waiting();
+        waiting.begin_clean_up();
+        let left = waiting.take_left();
+        if !left.is_empty() && self.private.is_none() {
+            // Where they cannot be ended, the removal waits for their locks.
+            let _ = self.ask(|client| S::end_sessions(client, &left));
+        }
+        let dropped = match self.private() {
+            Some(mut private) => {
+                self.control.close();
+                private.remove()
+            }
+            // Nothing was made.
+            None if self.tables == Tables::None => Ok(()),
+            None => match &self.copies {
+                Some(copies) => self.remove_copies(copies),
+                None => self.ask(|client| S::remove(self, client)),
+            },
+        };
+        self.control.close();
+        dropped
+    }
+}

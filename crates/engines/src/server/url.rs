@@ -1,0 +1,369 @@
+//! Common parts of servers' URLs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use host::watch::Listener;
+use load::error::{Failure, FailureKind};
+use workloads::permits::Permits;
+
+/// A parameter, so that tests need not change the process's.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+pub(crate) fn process_environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
+    host::identity::user_name()
+        .ok()
+        .or_else(|| ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)))
+}
+
+/// An engine's URL syntax.
+pub(crate) struct UrlSyntax {
+    pub(crate) product: &'static str,
+    /// The usual one first.
+    pub(crate) schemes: [&'static str; 2],
+    /// Characters that may stand between host and port.
+    pub(crate) before_port: &'static [char],
+    /// Those of the authority among them, where they may be options, too.
+    pub(crate) options: fn() -> Vec<&'static str>,
+    /// Options are compared so.
+    pub(crate) spelled: fn(&str) -> String,
+    /// An option and its value in the words of another client.
+    pub(crate) aliases: &'static [[(&'static str, &'static str); 2]],
+    /// Options of this and other clients that name files.
+    pub(crate) files: &'static [&'static str],
+}
+
+/// Parts of a URL that are given: `user`, `password`, `host`, `port`, `dbname`, and [`UrlSyntax::options`].
+pub(crate) type Given = BTreeMap<&'static str, String>;
+
+/// A server's address.
+pub(crate) trait Address: Sized {
+    const FORM: UrlSyntax;
+
+    /// Makes the address, with what the environment and the user's files add to the URL.
+    ///
+    /// # Errors
+    /// An option has no such value, or contradicts another. Never repeats the password.
+    fn from_given(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
+
+    /// Whether a plan may connect there.
+    fn permit(&self, permits: &Permits) -> Result<(), Failure>;
+
+    fn listener(&self) -> Listener;
+
+    /// The URL without the password.
+    fn shown(&self) -> String;
+
+    /// URL by which other hosts reach a private server: its password is étalon's own and dies with the server. `None`
+    /// if it listens on this host alone.
+    fn url_of_private(&self) -> Option<String> {
+        None
+    }
+
+    /// Parses a URL, or `env:NAME`.
+    fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
+        Self::from_given(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
+    }
+
+    /// [`Address::parse`], if the plan may connect there and read the files named.
+    fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
+        let pieces = Self::FORM.read(url, environment)?;
+        permits.files_of_options(pieces.options(), Self::FORM.files)?;
+        let address = Self::from_given(&Self::FORM.given(pieces)?, environment)?;
+        address.permit(permits)?;
+        Ok(address)
+    }
+}
+
+/// Where a password came from, for hints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PasswordSource {
+    Url,
+    Environment,
+    File(PathBuf),
+    /// There is none; the text says why the user's file was not used.
+    Nowhere(Option<String>),
+}
+
+impl PasswordSource {
+    /// Begins a hint. Empty if there was none.
+    pub(crate) fn refused(&self, variable: &str) -> String {
+        match self {
+            PasswordSource::Url => "the password in the URL was refused; ".to_owned(),
+            PasswordSource::Environment => format!("the password in {variable} was refused; "),
+            PasswordSource::File(file) => format!("the password in {} was refused; ", file.display()),
+            PasswordSource::Nowhere(Some(ignored)) => format!("{ignored}; "),
+            PasswordSource::Nowhere(None) => String::new(),
+        }
+    }
+}
+
+/// `user@host:port`, as URLs have it.
+pub(crate) fn authority(user: &str, host: &str, port: u16) -> String {
+    if host.contains(':') { format!("{user}@[{host}]:{port}") } else { format!("{user}@{host}:{port}") }
+}
+
+/// Longer names of options are taken for part of a password.
+const LONGEST_OPTION: usize = 40;
+
+struct Pieces {
+    /// There is no `@`, and what stands for host and port may be half of a login.
+    may_be_login: bool,
+    /// Parts of the authority, by option.
+    authority: [(&'static str, Option<String>); 5],
+    options: Vec<(String, String)>,
+}
+
+impl Pieces {
+    fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+impl UrlSyntax {
+    /// Must not repeat the password.
+    pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
+        Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
+    }
+
+    fn decode(&self, text: &str) -> Result<String, Failure> {
+        decode_percent(text).map_err(|cause| self.wrong(cause))
+    }
+
+    fn filled(&self, text: &str) -> Result<Option<String>, Failure> {
+        if text.is_empty() { Ok(None) } else { self.decode(text).map(Some) }
+    }
+
+    /// Splits a URL, or what `env:NAME` names. Never repeats the password.
+    fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
+        let [usual, other] = self.schemes;
+        let from_environment;
+        let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
+            None => url,
+            Some(name) => {
+                let hint = format!("export {name}={usual}://user@host:port/database");
+                from_environment = environment(name).ok_or_else(|| self.wrong("it is not set or empty").hint(hint))?;
+                &from_environment
+            }
+        };
+        let rest = self.schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
+        let rest = rest.ok_or_else(|| self.wrong(format!("it does not begin with `{usual}://` or `{other}://`")))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        self.refuse_bare_secret(login, place, database, query)?;
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match place.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) =
+                    rest.split_once(']').ok_or_else(|| self.wrong("the `]` of an IPv6 address is missing"))?;
+                (host, rest.strip_prefix(self.before_port).unwrap_or(rest))
+            }
+            None => place.split_once(self.before_port).unwrap_or((place, "")),
+        };
+        // Without a login this may be half of one.
+        let is_fit = port.parse::<u16>().is_ok() || (!login.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+        if (!port.is_empty() && !is_fit) || place.ends_with(self.before_port) {
+            let cause = "what stands behind the host's colon is no number of a port";
+            return Err(self.wrong(cause).hint(format!("write {usual}://user:password@host:port/database")));
+        }
+        let authority = [
+            ("user", self.filled(user)?),
+            ("password", self.filled(password)?),
+            ("host", self.filled(host)?),
+            ("port", self.filled(port)?),
+            ("dbname", self.filled(database)?),
+        ];
+        Ok(Pieces {
+            may_be_login: login.is_empty() && place.contains(':'),
+            authority,
+            options: query
+                .split('&')
+                .filter(|pair| !pair.is_empty())
+                .map(|pair: &str| -> Result<(String, String), Failure> {
+                    let (key, value) =
+                        pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
+                    Ok((self.decode(key)?, self.decode(value)?))
+                })
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Refuses a URL in which part of the password may be in a place that messages repeat.
+    fn refuse_bare_secret(&self, login: &str, place: &str, database: &str, query: &str) -> Result<(), Failure> {
+        let has_password = login.contains(':');
+        let may_be_login = login.is_empty() && place.contains(':');
+        let cut = database.contains('@') || (query.contains('@') && (has_password || may_be_login));
+        if cut || query.split(['=', '&']).next().is_some_and(|first| first.contains('@')) {
+            let hint =
+                "in a user, a password, a database or an option `/` is written %2F, `?` %3F, `#` %23 and `@` %40";
+            return Err(self.wrong("an `@` stands behind the first `/` or `?`").hint(hint));
+        }
+        if [place, database, query].iter().any(|part| part.contains(';')) || place.contains('=') {
+            let hint = "options stand behind `?`, parted by `&`; a `;` of a name or value is written %3B";
+            return Err(self.wrong("it has a `;`, or a `=` in the host").hint(hint));
+        }
+        Ok(())
+    }
+
+    fn given(&self, pieces: Pieces) -> Result<Given, Failure> {
+        let known = (self.options)();
+        let may_be_secret = pieces.may_be_login;
+        let mut given: Given = pieces.authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        for (key, value) in pieces.options {
+            let alias = self.aliases.iter().find(|[theirs, _]| *theirs == (key.as_str(), value.as_str()));
+            let (key, value) = alias.map_or((key, value), |[_, (key, value)]| ((*key).to_owned(), (*value).to_owned()));
+            let option = known.iter().find(|option| (self.spelled)(option) == (self.spelled)(&key));
+            given.insert(option.ok_or_else(|| self.unknown(&key, &known, may_be_secret))?, value);
+        }
+        if given.get("host").is_some_and(|host| host.contains(',')) {
+            return Err(self
+                .wrong("it names several hosts, and a system is one server")
+                .hint("write one `[systems.NAME]` for each of them"));
+        }
+        Ok(given)
+    }
+
+    /// Names an option that is not known. What may be part of a password is not repeated.
+    fn unknown(&self, key: &str, known: &[&'static str], may_be_secret: bool) -> Failure {
+        let known_are = known.join(", ");
+        let near = model::near::did_you_mean(key, known.iter().copied());
+        let is_name =
+            key.len() <= LONGEST_OPTION && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        if near.is_none() && (may_be_secret || !is_name) {
+            return self.wrong(format!("one of its options is not known; known are {known_are}"));
+        }
+        let failure = self.wrong(format!("it has no option `{key}`; known are {known_are}"));
+        near.into_iter().fold(failure, Failure::hint)
+    }
+}
+
+fn decode_percent(text: &str) -> Result<String, &'static str> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or("after `%` two hexadecimal digits are expected; `%` itself is `%25`")?);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| "its decoded text is not UTF-8")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{mysql, postgres, sqlserver};
+    use workloads::permits::NamedPermits;
+
+    pub(crate) fn parse<A: Address>(url: &str) -> Result<A, Failure> {
+        A::parse(url, &|_| None)
+    }
+
+    /// What is wrong is named, and the password `hunter2` is not.
+    pub(crate) fn are_refused<A: Address>(urls: &[(&str, &str)]) {
+        for (url, named) in urls {
+            let failure = parse::<A>(url).err().unwrap_or_else(|| panic!("{url} was read"));
+            let said = format!("{failure} {failure:?}");
+            assert!(failure.kind == FailureKind::Plan && said.contains(named), "{url}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+
+    /// A plan is bound to the address that is connected to.
+    pub(crate) fn are_bound<A: Address>(
+        named: &[&str],
+        environment: Environment<'_>,
+        permitted: &[&str],
+        refused: &[&str],
+    ) {
+        let mut all = NamedPermits::default();
+        named.iter().for_each(|address| all.allow(address).unwrap());
+        let permits = Permits::Named(Arc::new(all));
+        for url in permitted {
+            A::permitted(url, environment, &permits).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        }
+        for url in refused {
+            assert!(A::permitted(url, environment, &permits).is_err(), "{url}");
+        }
+    }
+
+    /// The environment fills in what a URL leaves out.
+    pub(crate) fn parse_within<A: Address>(url: &str, variables: &[(&str, &str)]) -> Result<A, Failure> {
+        A::parse(url, &|name| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    /// What each engine that refuses it says.
+    fn refusals(rest: &str) -> Vec<String> {
+        let failures = [
+            parse::<postgres::Address>(&format!("postgres://{rest}")).err(),
+            parse::<mysql::Address>(&format!("mysql://{rest}")).err(),
+            parse::<sqlserver::Address>(&format!("mssql://{rest}")).err(),
+        ];
+        failures.map(|failure| failure.map(|failure| format!("{failure} {failure:?}")).unwrap_or_default()).to_vec()
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_refused_with_a_hint_and_not_repeated() {
+        for rest in ["me:hunter2/x@h/d", "me:x/hunter2@h:5/d", "me:hunter2?x@h/d", "me:hunter2", "me:x?hunter2=y@h/d"] {
+            for said in refusals(rest) {
+                assert!(!said.is_empty() && !said.contains("hunter2"), "{rest}: {said}");
+                assert!(said.contains("%2F") || said.contains("host:port"), "{rest}: {said}");
+            }
+        }
+        // An `@` where no password is possible belongs to an option.
+        for url in ["postgres://me@h/d?application_name=a@b", "postgres://h/d?user=a@b"] {
+            assert!(parse::<postgres::Address>(url).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_named_in_every_engine() {
+        for said in refusals("me:hunter2@h/d?no_such_thing=1") {
+            assert!(said.contains("no option `no_such_thing`") && !said.contains("hunter2"), "{said}");
+        }
+        for said in refusals("me:123?hunter2=1") {
+            assert!(!said.is_empty() && !said.contains("hunter2"), "{said}");
+        }
+    }
+
+    proptest! {
+        /// Any characters, in any place of a password.
+        #[test]
+        fn no_password_is_repeated(
+            before in "[a-z:/?#@&=;%.]{0,4}",
+            after in "[a-z:/?#@&=;%.]{0,4}",
+            form in 0..8usize,
+        ) {
+            let secret = format!("{before}hunter2{after}");
+            let rest = [
+                format!("me:{secret}@h/d"),
+                format!("me:{secret}@h:70000/d?sslmode=x"),
+                format!("me:{secret}@h/d?nothing=1"),
+                format!("me:{secret}@/d"),
+                format!("me:{secret}"),
+                format!("me:{secret}@h/d?sslmode=require&ssl-mode=off"),
+                "me@h/d?password=hunter2&nothing=1".to_owned(),
+                "me@h/d?pasword=hunter2".to_owned(),
+            ][form].clone();
+            for said in refusals(&rest) {
+                prop_assert!(!said.contains("hunter2"), "{}: {}", rest, said);
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The simulated system: `sim:?service_us=200&noise=0.02`. For tests and trying reports; hidden.
+
+pub mod lane;
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use model::catalog::Visibility;
+use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
+
+use crate::sim::lane::{ConnectionLoss, Model, SimLane, VirtualClock};
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::ThreadLimit;
+use load::rng::Rng;
+use load::worker::{self, LoadCounts, WorkerContext};
+use workloads::dataset::{Dataset, Dialect};
+use workloads::system::{Engine, OpenRequest, Presence, System};
+use workloads::work::Load;
+
+pub struct Sim;
+
+impl Engine for Sim {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "sim",
+            schemes: &["sim"],
+            about: "A queueing model on virtual time",
+            private_servers: &[],
+            own_url: None,
+            workload: "transactions",
+            backups: &[],
+            poolers: &[],
+            visibility: Visibility::Hidden,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        let mut system = SimSystem {
+            name: request.system.name.clone(),
+            model: Model::default(),
+            tier: DurabilityTier::Durable,
+            version: "1".to_owned(),
+            connections: u32::MAX,
+        };
+        let query = request.system.url.split_once('?').map_or("", |(_, query)| query);
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            system.set(key, value)?;
+        }
+        Ok(Box::new(system))
+    }
+
+    fn would_make(&self, _system: &SystemPlan) -> Option<String> {
+        None
+    }
+
+    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
+        let query = system.url.split_once('?').map_or("", |(_, query)| query);
+        let told = query.split('&').find_map(|pair| pair.strip_prefix("durability="));
+        told.map_or(Some(DurabilityTier::Durable), |tier| tier.parse().ok())
+    }
+
+    fn would_drop(&self, _system: &SystemPlan) -> String {
+        "nothing: it is simulated".to_owned()
+    }
+}
+
+struct SimSystem {
+    name: String,
+    model: Model,
+    tier: DurabilityTier,
+    version: String,
+    connections: u32,
+}
+
+impl SimSystem {
+    fn admit(&self, number: u32) -> Result<(), Failure> {
+        if number < self.connections {
+            return Ok(());
+        }
+        let cause = format!("it takes {} connections and no more", self.connections);
+        Err(Failure::new(FailureKind::Other, "connect to the simulated server", cause))
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let wrong =
+            || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
+        fn number<T: FromStr>(value: &str, wrong: impl Fn() -> Failure) -> Result<T, Failure> {
+            value.parse().map_err(|_| wrong())
+        }
+        match key {
+            "service_us" => self.model.service_us = number(value, wrong)?,
+            "spread" => self.model.spread = number(value, wrong)?,
+            "servers" => self.model.servers = number(value, wrong)?,
+            "noise" => self.model.noise = number(value, wrong)?,
+            "drift" => self.model.drift = number(value, wrong)?,
+            "stall_at_ms" => self.model.stall_at_ms = number(value, wrong)?,
+            "stall_ms" => self.model.stall_ms = number(value, wrong)?,
+            "connect_us" => self.model.connect_us = number(value, wrong)?,
+            "rollback_us" => self.model.rollback_us = number(value, wrong)?,
+            "connections" => self.connections = number(value, wrong)?,
+            "errors" => self.model.errors = number(value, wrong)?,
+            "dies_at_ms" => {
+                self.model.stall_at_ms = number(value, wrong)?;
+                self.model.connection_loss = ConnectionLoss::AtStall;
+            }
+            "durability" => self.tier = value.parse().map_err(|()| wrong())?,
+            "version" => value.clone_into(&mut self.version),
+            _ => return Err(wrong()),
+        }
+        Ok(())
+    }
+}
+
+struct SimDialect;
+
+impl Dialect for SimDialect {
+    fn placeholder(&self, number: usize) -> String {
+        format!("${number}")
+    }
+}
+
+impl System for SimSystem {
+    fn facts(&self) -> Result<Facts, Failure> {
+        let mut facts = Facts::default();
+        facts.identity("server.product", "Simulated");
+        facts.identity("server.version", self.version.clone());
+        facts.set_durability(&Durability { tier: self.tier, because: "simulated".to_owned(), except: None });
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &SimDialect
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::Server
+    }
+
+    fn presence(&self) -> Presence {
+        Presence::Simulated
+    }
+
+    fn prepare(&self, _data: &Dataset) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let mut counters = Counters::default();
+        counters.unavailable("commits", "", "a simulated server keeps no counters");
+        Ok(counters)
+    }
+
+    fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
+        Err(Failure::new(FailureKind::Unsupported, "count rows", "a simulated server holds none"))
+    }
+
+    /// One worker: virtual time is one thread's.
+    fn workers(&self, clients: Range<u32>, _threads: ThreadLimit) -> Vec<Range<u32>> {
+        vec![clients]
+    }
+
+    fn files_per_client(&self) -> u64 {
+        0
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let clock = VirtualClock::default();
+        let program = load.statements()?;
+        // A block's systems draw equal keys but need their own randomness.
+        let first = context.clients.start;
+        // Each of several hosts has its own part of the simulated server.
+        let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
+        let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
+        context.connect(1, |number| self.admit(number - first))?;
+        context.opened.assume((self.model.connect_us * 1e3) as u64);
+        let lane = SimLane::new(self.model.clone(), chance, clock.clone());
+        // CPU and connection times are not virtual.
+        worker::run(lane, program, &clock, context).map(|counts| LoadCounts {
+            cpu_ns: None,
+            threads: Vec::new(),
+            confined: Vec::new(),
+            ..counts
+        })
+    }
+
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        Ok(system.clone())
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

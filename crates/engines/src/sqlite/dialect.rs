@@ -1,0 +1,52 @@
+use std::borrow::Cow;
+
+use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
+
+pub(super) struct SqliteDialect;
+
+impl Dialect for SqliteDialect {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_owned(),
+            ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
+            ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
+            ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        format!("?{number}")
+    }
+
+    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another
+    /// writes, whatever the busy timeout.
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        if sql.eq_ignore_ascii_case("begin") {
+            return Cow::Borrowed("BEGIN IMMEDIATE");
+        }
+        if sql.eq_ignore_ascii_case("start transaction read only") {
+            return Cow::Borrowed("BEGIN");
+        }
+        Cow::Borrowed(sql.strip_suffix(" FOR UPDATE").unwrap_or(sql))
+    }
+
+    /// Writes the primary key into the table's definition: only so is one column the row's address.
+    fn define_table(&self, table: &Table) -> String {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| {
+                let kind = self.column_type(column.kind);
+                let key = if table.primary_key == [column.name] { " PRIMARY KEY" } else { "" };
+                let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
+                format!("{} {kind}{key}{nulls}", column.name)
+            })
+            .collect();
+        let key = match table.primary_key {
+            [] | [_] => String::new(),
+            several => format!(", PRIMARY KEY ({})", several.join(", ")),
+        };
+        format!("CREATE TABLE {} ({}{key})", table.name, columns.join(", "))
+    }
+}

@@ -1,0 +1,176 @@
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use model::facts::INDEXES_AND_TRIGGERS;
+use model::{DurabilityTier, Facts, Value};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::cipher::{self, Cipher};
+use super::{durability, sql_failure};
+use crate::durability::{first_fit, listed, planned};
+use crate::embedded::EmbeddedFile;
+use crate::isolation;
+use load::error::Failure;
+use workloads::dataset::Tables;
+
+/// Pragmas that change results.
+pub(super) const PRAGMAS: &[&str] = &[
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "encoding",
+    "fullfsync",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "secure_delete",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+];
+
+pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    facts.identity("server.product", "SQLite");
+    facts.identity("server.version", rusqlite::version());
+    // With SQLCipher also files without a key are its work.
+    if let Some(version) = cipher::read_pragma(connection, "cipher_version") {
+        facts.identity("server.sqlcipher", version);
+        facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
+    }
+    if let Some(cryptography) = cipher::read_pragma(connection, "cipher_provider_version") {
+        facts.identity("server.cryptography", cryptography);
+    }
+    facts.identity("server.compile_options", compile_options(connection));
+    for name in PRAGMAS {
+        match pragma(connection, name) {
+            Some(value) => facts.identity(format!("setting.{name}"), words(name, &value)),
+            None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
+        }
+    }
+    // One transaction writes at a time, and readers see one moment; `read_uncommitted` is for shared caches only, which étalon
+    // does not use: <https://www.sqlite.org/isolation.html>.
+    isolation::add(&mut facts, "serializable", &[("serializable", isolation::NONE)]);
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
+    };
+    let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    file.add_facts(&mut facts, promised);
+    // Étalon itself copies a file of its own back before each run.
+    if file.tables() == Tables::None
+        && let Ok(created) = std::fs::metadata(file.path()).and_then(|data| data.created())
+        && let Ok(age) = created.duration_since(std::time::UNIX_EPOCH)
+    {
+        facts.instance("file_created", format!("{} ns after 1970", age.as_nanos()));
+    }
+    if file.tables() == Tables::None {
+        facts
+            .instance(INDEXES_AND_TRIGGERS, shape(connection).map_err(|error| sql_failure("read the schema", &error))?);
+    }
+    Ok(facts)
+}
+
+/// Counts the indexes and triggers, with a digest of what they are.
+fn shape(connection: &Connection) -> rusqlite::Result<String> {
+    let sql =
+        "SELECT type, coalesce(sql, name) FROM sqlite_schema WHERE type IN ('index', 'trigger') ORDER BY type, name";
+    let (mut counts, mut digest) = ([0, 0], DefaultHasher::new());
+    let mut asked = connection.prepare(sql)?;
+    let mut rows = asked.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
+        counts[usize::from(kind == "trigger")] += 1;
+        text.hash(&mut digest);
+    }
+    let [indexes, triggers] = counts;
+    Ok(format!("{indexes} indexes, {triggers} triggers, {:08x}", digest.finish() >> 32))
+}
+
+fn compile_options(connection: &Connection) -> String {
+    let options = connection
+        .prepare("PRAGMA compile_options")
+        .and_then(|mut options| options.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>());
+    options.map(|options| options.join(" ")).unwrap_or_default()
+}
+
+/// What a commit of this connection promises by its pragmas; `None`: they do not show it.
+pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => pragma(connection, name).map(|value| words(name, &value).to_ascii_lowercase()),
+    };
+    let is_told = durability::LISTED.iter().all(|name| setting(name).is_some());
+    is_told.then(|| first_fit(durability::TABLE, setting).tier)
+}
+
+/// Reads a pragma as SQLite prints it.
+pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
+    let value = connection.pragma_query_value(None, name, |row| {
+        Ok(match row.get_ref(0)? {
+            ValueRef::Integer(n) => n.to_string(),
+            ValueRef::Real(x) => x.to_string(),
+            ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            ValueRef::Null | ValueRef::Blob(_) => String::new(),
+        })
+    });
+    value.ok()
+}
+
+/// Words for a pragma's numbers, in order.
+fn names(pragma: &str) -> &'static [&'static str] {
+    match pragma {
+        "synchronous" => &["off", "normal", "full", "extra"],
+        "temp_store" => &["default", "file", "memory"],
+        "auto_vacuum" => &["none", "full", "incremental"],
+        _ => &[],
+    }
+}
+
+fn words(pragma: &str, value: &str) -> String {
+    value
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| names(pragma).get(number))
+        .map_or(value.to_owned(), |w| (*w).to_owned())
+}
+
+/// Finds the tier that the plan's pragmas promise; the others are as this build of SQLite has them.
+pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
+    const DEFAULTS: &[(&str, &str)] = &[
+        ("journal_mode", "delete"),
+        ("synchronous", "full"),
+        ("locking_mode", "normal"),
+        ("fullfsync", "0"),
+        ("checkpoint_fullfsync", "0"),
+        ("system", std::env::consts::OS),
+    ];
+    // Also by number, as pragmas take them.
+    let named = system.settings.iter().map(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        let value = words(&name, &value.to_string());
+        (name, Value::Text(value))
+    });
+    let named = model::SystemPlan { settings: named.collect(), ..system.clone() };
+    planned(durability::TABLE, DEFAULTS, &named)
+}
+
+/// Whether SQLite reads back what the plan asked for.
+pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
+    let Some(read) = read else { return true };
+    let asked = match asked {
+        Value::Bool(b) => i64::from(*b).to_string(),
+        Value::Text(text) if text.eq_ignore_ascii_case("on") || text.eq_ignore_ascii_case("true") => "1".to_owned(),
+        other => other.to_string(),
+    };
+    read.eq_ignore_ascii_case(&asked)
+        || words(pragma, read).eq_ignore_ascii_case(&asked)
+        || (read == "0" && ["off", "false"].iter().any(|off| asked.eq_ignore_ascii_case(off)))
+}

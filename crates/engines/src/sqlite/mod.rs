@@ -1,0 +1,446 @@
+//! Embedded SQLite: a database file that étalon makes, fills, measures and removes.
+
+mod backup;
+mod cipher;
+mod confine;
+mod dialect;
+mod durability;
+mod facts;
+pub mod lane;
+pub mod pages;
+mod session;
+pub mod spatial;
+mod strangers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use host::sqlite_vfs::{FileKind, Traffic};
+use model::catalog::Visibility;
+use model::{DurabilityTier, EngineSpec, Facts, Reset, SystemPlan, Value};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
+
+use self::cipher::Cipher;
+use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
+use crate::sqlite::lane::{SqliteLane, to_sql};
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use load::worker::{self, LoadCounts, WorkerContext};
+use workloads::contents::{Contents, Rows, TableChecksum};
+use workloads::dataset::{Dataset, Dialect, Table, Tables};
+use workloads::pages::dialect::PagesDialect;
+use workloads::permits::Permits;
+use workloads::session::{Session, SessionKind};
+use workloads::spatial::dialect::SpatialDialect;
+use workloads::system::{Engine, OpenRequest, OsIo, System};
+use workloads::work::Load;
+
+/// Number in the header of étalon's databases: "étal" in Latin-1.
+const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
+
+/// Default of `busy_timeout`.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Steps of SQLite's virtual machine between two looks at an interrupt: some 100 µs.
+const INTERRUPT_STEPS: std::ffi::c_int = 10_000;
+
+const SHAPE: FileShape = FileShape {
+    companions: &["-wal", "-shm", "-journal"],
+    marker: OwnershipMark::Within(is_marked),
+    strangers: strangers::find,
+};
+
+/// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
+fn is_marked(header: &[u8]) -> bool {
+    header.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes())
+}
+
+pub enum Sqlite {
+    Plain,
+    /// SQLCipher.
+    Encrypted,
+}
+
+impl Engine for Sqlite {
+    fn spec(&self) -> EngineSpec {
+        let (name, schemes, own_url, about): (_, &[&str], _, _) = match self {
+            Sqlite::Plain => (
+                "sqlite",
+                &["sqlite"],
+                "sqlite:etalon-sqlite.db",
+                "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are pragmas",
+            ),
+            Sqlite::Encrypted => (
+                "sqlcipher",
+                &["sqlcipher"],
+                "sqlcipher:etalon-sqlcipher.db",
+                "SQLCipher inside an étalon that was built with the feature `sqlcipher`: as `sqlite:`, but encrypted by a \
+                 key that étalon draws",
+            ),
+        };
+        EngineSpec {
+            name,
+            schemes,
+            about,
+            private_servers: &[],
+            own_url: Some(own_url),
+            workload: "transactions",
+            backups: backup::METHODS,
+            poolers: &[],
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        request.permits.settings(&request.system.settings, &confine::PRAGMAS)?;
+        let system = SqliteSystem {
+            cipher: match self {
+                Sqlite::Plain => Cipher::Plain,
+                Sqlite::Encrypted => Cipher::drawn(request)?,
+            },
+            file: EmbeddedFile::open(request, SHAPE)?,
+            permits: request.permits.clone(),
+            is_durable: AtomicBool::new(false),
+            pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        };
+        // What is refused leaves nothing behind.
+        system.connect().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
+        Ok(Box::new(system))
+    }
+
+    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        embedded::reset(system)
+    }
+
+    fn empties_caches(&self, _system: &SystemPlan) -> bool {
+        true
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+        embedded::would_make(system)
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        embedded::would_drop(system, SHAPE)
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        embedded::data_directory(system)
+    }
+
+    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
+        Some(facts::promised_by(system))
+    }
+}
+
+fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, OperationInterrupted, PermissionDenied, ReadOnly};
+    let kind = match error.sqlite_error_code() {
+        Some(DiskFull) => FailureKind::DiskFull,
+        Some(ReadOnly | PermissionDenied | CannotOpen) => FailureKind::Permission,
+        Some(OperationInterrupted) => FailureKind::Interrupted,
+        _ if error.to_string().starts_with("no such function") => FailureKind::Unsupported,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}
+
+struct SqliteSystem {
+    file: EmbeddedFile,
+    cipher: Cipher,
+    permits: Permits,
+    pragmas: Vec<(String, Value)>,
+    /// Commits are durable by the facts that were read last.
+    is_durable: AtomicBool,
+}
+
+impl SqliteSystem {
+    /// Connects with the plan's pragmas, and reads each back.
+    fn connect(&self) -> Result<Connection, Failure> {
+        self.file.make_folder()?;
+        let path = self.file.path();
+        let tried = format!("open {}", path.display());
+        let create = match self.file.tables() {
+            Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
+            Tables::None => OpenFlags::empty(),
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.links();
+        // Counts I/O.
+        let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
+        let mut connection =
+            Connection::open_with_flags_and_vfs(path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
+        self.cipher.unlock(&connection).map_err(|e| sql_failure(&tried, &e))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
+        let id: i32 = connection
+            .pragma_query_value(None, "application_id", |row| row.get(0))
+            .map_err(|e| sql_failure(&tried, &e))?;
+        if id != APPLICATION_ID && self.file.tables() == Tables::Own {
+            self.shape(&connection).and_then(|()| mark(&connection)).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        if self.permits.are_bounded() {
+            confine::confine(&mut connection).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        for (name, value) in &self.pragmas {
+            set_pragma(&connection, name, value)?;
+        }
+        Ok(connection)
+    }
+
+    /// Flags that refuse links where plans are bounded: links in the path were resolved, and no new ones may appear.
+    fn links(&self) -> OpenFlags {
+        if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
+    }
+
+    /// Settings of an empty file.
+    fn shape(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
+        for (name, value) in shaping {
+            connection.pragma_update(None, name, PragmaValue(value))?;
+        }
+        Ok(())
+    }
+
+    /// Into a new file.
+    fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
+        let tried = format!("load {} into {}", data.name, path.display());
+        let failed = |error| sql_failure(&tried, &error);
+        let mut connection = self.begin_build(data, path).map_err(failed)?;
+        let transaction = connection.transaction().map_err(failed)?;
+        embedded::load(
+            data,
+            &dialect::SqliteDialect,
+            |sql| transaction.execute_batch(sql).map_err(failed),
+            |table| {
+                let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
+                let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
+                sent.verify(&table.name, &data.name, found.map_err(failed)?)
+            },
+        )?;
+        transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
+    }
+
+    fn begin_build(&self, data: &Dataset, path: &Path) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        // Breaks off an index or a scan, which are one statement each.
+        let interrupt = Arc::clone(self.file.interrupt());
+        connection.progress_handler(INTERRUPT_STEPS, Some(move || interrupt.load(Ordering::Relaxed)))?;
+        self.cipher.unlock(&connection)?;
+        self.shape(&connection)?;
+        mark(&connection)?;
+        strangers::note(&connection, &data.names(&dialect::SqliteDialect))?;
+        // The statements after loading are a plan's own.
+        if self.permits.are_bounded() {
+            confine::confine(&mut connection)?;
+        }
+        Ok(connection)
+    }
+}
+
+/// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
+fn mark(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+}
+
+/// The row of a query for whole numbers.
+fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
+    connection.query_row(sql, [], |row| {
+        (0..row.as_ref().column_count())
+            .map(|place| Ok(row.get::<_, Option<i64>>(place)?.map_or(Datum::Null, Datum::Int)))
+            .collect()
+    })
+}
+
+/// Returns what was sent.
+fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<TableChecksum> {
+    let mut rows = Rows::new(table);
+    if table.rows == 0 {
+        return Ok(rows.tally());
+    }
+    let mut row: Vec<Datum> = Vec::new();
+    (table.row)(0, &mut row);
+    let places = vec!["?"; row.len()].join(", ");
+    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
+    while rows.next(&mut row) {
+        insert.execute(params_from_iter(row.iter().map(to_sql)))?;
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
+        }
+    }
+    Ok(rows.tally())
+}
+
+struct PragmaValue<'a>(&'a Value);
+
+impl rusqlite::ToSql for PragmaValue<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Value::Bool(b) => i64::from(*b).into(),
+            Value::Int(n) => (*n).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Text(text) => text.as_str().into(),
+        })
+    }
+}
+
+/// SQLite ignores unknown names and values, so both are checked.
+fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
+    let tried = format!("set the pragma `{name}` to `{value}`");
+    let known: Vec<String> = connection
+        .prepare("SELECT name FROM pragma_pragma_list ORDER BY name")
+        .and_then(|mut list| list.query_map([], |row| row.get(0))?.collect())
+        .map_err(|error| sql_failure(&tried, &error))?;
+    if !known.iter().any(|pragma| pragma == name) {
+        let failure = Failure::new(FailureKind::Plan, tried, "SQLite has no pragma of that name");
+        return Err(match model::near::did_you_mean(name, known.iter().map(String::as_str)) {
+            Some(near) => failure.hint(near),
+            None => failure,
+        });
+    }
+    let before = facts::pragma(connection, name);
+    connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
+    let after = facts::pragma(connection, name);
+    if before == after && !facts::same_setting(name, after.as_deref(), value) {
+        let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
+        return Err(Failure::new(FailureKind::Plan, tried, cause));
+    }
+    Ok(())
+}
+
+impl System for SqliteSystem {
+    fn facts(&self) -> Result<Facts, Failure> {
+        let facts = facts::read(&self.connect()?, &self.file, &self.cipher)?;
+        let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
+        self.is_durable.store(is_durable, Ordering::Relaxed);
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::InProcess
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.file.prepare(data, |path| self.build(data, path))
+    }
+
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        self.file.reset_words(data)
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.file.kept_bytes()
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        let connection = self.connect()?;
+        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        checkpoint.map_err(|error| sql_failure("checkpoint the write-ahead log", &error))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let mut counters = Counters::default();
+        counters.unavailable(
+            "commits",
+            "",
+            "SQLite does not count commits; what it ran is counted in `session_statements`",
+        );
+        counters.unavailable(
+            "checkpoints",
+            "",
+            "SQLite does not count checkpoints: with a write-ahead log one follows every `wal_autocheckpoint` pages at least, \
+             and without one there are none",
+        );
+        if let Ok(metadata) = fs::metadata(self.file.path()) {
+            counters.set("database_growth", "bytes", metadata.len() as f64);
+        }
+        if let Ok(traffic) = self.own_files() {
+            let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.for_kind(kind));
+            counters.set("log_syncs", "", files.iter().map(|file| file.syncs).sum::<u64>() as f64);
+            counters.set("log_records", "records", files.iter().map(|file| file.writes).sum::<u64>() as f64);
+        }
+        counters.syncs_each_commit = self.is_durable.load(Ordering::Relaxed);
+        Ok(counters)
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let connection = self.connect()?;
+        let read = connection.query_row(sql, [], |row| match row.get_ref(0)? {
+            ValueRef::Real(sum) if sum.fract() == 0.0 => Ok(Some(sum as i64)),
+            _ => row.get::<_, Option<i64>>(0),
+        });
+        read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        embedded::refuse_what_needs_a_server("SQLite", program, context.traffic)?;
+        // SQLite's locks are by `fcntl` and belong to a table of files, and SQLite takes those of all its connections for the
+        // process's: so only where no other thread of étalon's uses the file meanwhile.
+        if context.is_alone() {
+            let _ = host::file_table::own_table();
+        }
+        let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let lane = SqliteLane::new(&connections, sql, program.protocol())
+            .map_err(|error| sql_failure("prepare the script's statements", &error))?;
+        worker::run(lane, program, &RealClock, context)
+    }
+
+    /// The database, its log and the log's index.
+    fn files_per_client(&self) -> u64 {
+        3
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::SqliteSession::new(self.connect()?, kind)?))
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        session::facts(&self.connect()?, kind)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(&pages::Pages)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(&spatial::Spatial)
+    }
+
+    fn backups(&self) -> Result<Box<dyn workloads::backup::backups::Backups + '_>, Failure> {
+        Ok(Box::new(backup::SqliteBackups { system: self }))
+    }
+
+    /// SQLite's own cache ends with its connections.
+    fn empty_caches(&self) -> Result<(), Failure> {
+        self.file.empty_caches()
+    }
+
+    fn own_files(&self) -> Result<Traffic, String> {
+        host::sqlite_vfs::traffic(self.file.path()).map_err(|error| error.to_string())
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        self.file.os_io()
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.file.drop_all()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! SQLite: exact I/O counts between it and its files.
+
+use host::sqlite_vfs::{FileIo, FileKind};
+use model::Reading;
+
+use load::error::Failure;
+use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use workloads::pages::dialect::{PagesDialect, filler};
+use workloads::session::{Session, one, refused, text};
+use workloads::system::System;
+
+pub struct Pages;
+
+fn class_of(kind: FileKind) -> FileClass {
+    match kind {
+        FileKind::Database => FileClass::Data,
+        FileKind::Wal | FileKind::Journal => FileClass::Log,
+        FileKind::Temporary => FileClass::Temporary,
+    }
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn io_place(kind: FileKind, io: FileIo) -> IoPlace {
+    IoPlace::unknown(class_of(kind), kind.as_str(), "")
+        .with(Figure::Reads, io.reads as f64)
+        .with(Figure::ReadBytes, io.read_bytes as f64)
+        .with(Figure::ReadStall, ms(io.read_ns))
+        .with(Figure::Writes, io.writes as f64)
+        .with(Figure::WriteBytes, io.write_bytes as f64)
+        .with(Figure::WriteStall, ms(io.write_ns))
+        .with(Figure::Syncs, io.syncs as f64)
+        .with(Figure::SyncStall, ms(io.sync_ns))
+}
+
+impl PagesDialect for Pages {
+    fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
+        Ok(one(session, "PRAGMA page_size")? as u64)
+    }
+
+    fn tables(&self, _page_bytes: u64) -> Vec<String> {
+        vec!["CREATE TABLE tio (tio_id INTEGER PRIMARY KEY, tio_data BLOB NOT NULL)".to_owned()]
+    }
+
+    fn insert(&self, page_bytes: u64, rows: u64) -> String {
+        let row = format!("(zeroblob({}))", filler(page_bytes));
+        format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
+    }
+
+    /// Ids have no gaps, and no row is removed.
+    fn rows(&self) -> &'static str {
+        "SELECT coalesce(max(tio_id), 0) FROM tio"
+    }
+
+    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+        let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+        let counted = "SELECT count(*), min(length(tio_data)), max(length(tio_data)) FROM tio";
+        Some(format!("{counted} WHERE tio_id IN ({})", numbers.join(", ")))
+    }
+
+    /// Each commit syncs the journal, or the write-ahead log.
+    fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
+        Ok(Some(Figure::Syncs))
+    }
+
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
+        one(session, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+    }
+
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        let answer = match refused(session.query("PRAGMA wal_checkpoint(TRUNCATE)"))? {
+            Ok(rows) => rows,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint: the first column is 1 if the checkpoint was
+        // blocked.
+        let busy = text(answer.first().and_then(|row| row.first()));
+        Ok(if busy == "0" { Ok(()) } else { Err("another connection kept the log from being checkpointed".to_owned()) })
+    }
+
+    fn account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let places = match system.own_files() {
+            Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.for_kind(kind))).to_vec(),
+            Err(reason) => FileKind::ALL.map(|kind| IoPlace::unknown(class_of(kind), kind.as_str(), &reason)).to_vec(),
+        };
+        Ok(IoAccount { places, ..IoAccount::default() })
+    }
+
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
+        Ok(match class {
+            FileClass::Data => Reading::Value(self.size_bytes(session)?),
+            _ => Reading::unavailable("SQLite truncates or removes it"),
+        })
+    }
+}

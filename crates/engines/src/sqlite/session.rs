@@ -1,0 +1,136 @@
+//! Single statements in this process, with SpatiaLite if wanted.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::Facts;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, StatementStatus};
+
+use super::{sql_failure, strangers};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use workloads::session::{Session, SessionKind, running};
+
+pub(super) struct SqliteSession {
+    connection: Connection,
+    /// Counted by SQLite's commit hook.
+    commits: Arc<AtomicU64>,
+    /// Counted by SQLite for each statement.
+    queries: u64,
+}
+
+impl SqliteSession {
+    pub(super) fn new(mut connection: Connection, kind: SessionKind) -> Result<SqliteSession, Failure> {
+        if kind == SessionKind::Spatial {
+            load_spatialite(&connection)?;
+            make_spatial(&connection)?;
+        }
+        let commits = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&commits);
+        connection
+            .commit_hook(Some(move || {
+                counter.fetch_add(1, Ordering::Relaxed);
+                // The commit goes on.
+                false
+            }))
+            .map_err(|error| sql_failure("count a session's commits", &error))?;
+        Ok(SqliteSession { connection, commits, queries: 0 })
+    }
+}
+
+fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
+    host::spatialite::load(connection)
+        .map_err(|error| Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).hint(host::spatialite::HINT))
+}
+
+/// SpatiaLite's tables, if missing, without its coordinate systems: étalon's data are planar.
+fn make_spatial(connection: &Connection) -> Result<(), Failure> {
+    let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'geometry_columns'";
+    let made = connection.query_row(there, [], |row| row.get::<_, i64>(0)).and_then(|count| match count {
+        0 => {
+            let made = connection.query_row("SELECT InitSpatialMetaData(1, 'NONE')", [], |row| row.get::<_, i64>(0))?;
+            strangers::note_all(connection).map(|()| made)
+        }
+        _ => Ok(1),
+    });
+    match made {
+        Ok(1) => Ok(()),
+        Ok(_) => Err(Failure::new(FailureKind::Other, "make SpatiaLite's tables", "SpatiaLite refused without a word")),
+        Err(error) => Err(sql_failure("make SpatiaLite's tables", &error)),
+    }
+}
+
+/// SpatiaLite and its geometry library.
+pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    if kind == SessionKind::Spatial {
+        load_spatialite(connection)?;
+        for (name, sql) in [("spatialite", "SELECT spatialite_version()"), ("geos", "SELECT geos_version()")] {
+            let version: Option<String> =
+                connection.query_row(sql, [], |row| row.get(0)).map_err(|error| sql_failure(sql, &error))?;
+            match version {
+                Some(version) => facts.identity(format!("{name}.version"), version),
+                None => facts.unavailable(format!("{name}.version"), "SpatiaLite was built without it"),
+            }
+        }
+    }
+    Ok(facts)
+}
+
+impl SqliteSession {
+    fn read(&mut self, sql: &str) -> rusqlite::Result<Vec<Vec<Datum>>> {
+        let mut statement = self.connection.prepare(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((0..columns).map(|index| Ok(datum(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?);
+        }
+        drop(rows);
+        self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
+        Ok(found)
+    }
+}
+
+impl Session for SqliteSession {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.connection.execute_batch(sql).map_err(|error| failed(sql, &error))
+    }
+
+    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+        let run = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+        run.map(|_| ()).map_err(|error| failed(sql, &error))
+    }
+
+    fn commits(&self) -> Option<u64> {
+        Some(self.commits.load(Ordering::Relaxed))
+    }
+
+    fn queries_run(&self) -> Option<u64> {
+        Some(self.queries)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        self.read(sql).map_err(|error| failed(sql, &error))
+    }
+}
+
+/// Blobs in hexadecimal, as SQLite writes them.
+fn datum(value: ValueRef<'_>) -> Datum {
+    match value {
+        ValueRef::Null => Datum::Null,
+        ValueRef::Integer(number) => Datum::Int(number),
+        ValueRef::Real(number) => Datum::Double(number),
+        ValueRef::Text(text) => Datum::Text(Cow::Owned(String::from_utf8_lossy(text).into_owned())),
+        ValueRef::Blob(bytes) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            Datum::Text(Cow::Owned(format!("X'{digits}'")))
+        }
+    }
+}
+
+fn failed(sql: &str, error: &rusqlite::Error) -> Failure {
+    sql_failure(&running(sql), error)
+}

@@ -1,0 +1,128 @@
+use crate::ogc;
+use workloads::spatial::dialect::{SpatialDialect, filled};
+use workloads::spatial::query::Query;
+
+/// R-trees are queried by name, `rowid IN (SELECT rowid FROM SpatialIndex …)`, as the manual says; `CROSS JOIN` keeps
+/// SQLite from reordering a join, and `+` from using a number range instead. Either would query the R-tree for each
+/// pair.
+pub struct Spatial;
+
+/// SRID "Undefined - Cartesian".
+const PLANE: i32 = -1;
+
+impl SpatialDialect for Spatial {
+    fn tables(&self) -> Vec<String> {
+        let tables = [
+            ("cell", ", dept INTEGER NOT NULL", "POLYGON"),
+            ("road", ", cls INTEGER NOT NULL", "LINESTRING"),
+            ("pt", "", "POINT"),
+            ("shape", "", "POLYGON"),
+        ];
+        tables
+            .iter()
+            .flat_map(|(name, more, kind)| {
+                [
+                    format!("CREATE TABLE {name} (id INTEGER PRIMARY KEY{more})"),
+                    format!("SELECT AddGeometryColumn('{name}', 'g', {PLANE}, '{kind}', 'XY', 1)"),
+                ]
+            })
+            .collect()
+    }
+
+    fn geometry(&self) -> (&'static str, &'static str) {
+        ("ST_GeomFromText('", "', -1)")
+    }
+
+    fn transaction(&self) -> (&'static str, &'static str) {
+        ("BEGIN IMMEDIATE", "COMMIT")
+    }
+
+    fn indexes(&self, _extent: i64) -> Vec<String> {
+        let mut statements: Vec<String> =
+            ["cell", "road", "pt"].map(|table| format!("SELECT CreateSpatialIndex('{table}', 'g')")).to_vec();
+        statements.push("ANALYZE".to_owned());
+        statements
+    }
+
+    fn indexed_tables(&self) -> Option<&'static str> {
+        let tables = "SELECT count(*) FROM geometry_columns WHERE spatial_index_enabled = 1 AND f_table_name IN ('cell', 'road', 'pt')";
+        Some(tables)
+    }
+
+    fn names_index(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
+        let joins = [
+            Query::PointsInCells,
+            Query::TouchingCells,
+            Query::RoadsCrossCells,
+            Query::ClippedRoads,
+            Query::Nearest,
+            Query::NearRoads,
+            Query::Relations,
+        ];
+        joins.contains(&query).then(|| (format!("EXPLAIN QUERY PLAN {sql}"), "SpatialIndex VIRTUAL TABLE INDEX"))
+    }
+
+    fn query(&self, query: Query, window: i64) -> Result<String, String> {
+        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
+    }
+}
+
+fn text(query: Query) -> Result<&'static str, &'static str> {
+    Ok(match query {
+        Query::Validity => {
+            "SELECT (SELECT count(*) FROM shape WHERE ST_IsValidReason(g) <> 'Valid Geometry'),
+             (SELECT coalesce(sum(id), 0) FROM shape WHERE ST_IsValidReason(g) <> 'Valid Geometry'),
+             (SELECT count(*) FROM road WHERE ST_IsSimple(g) = 0),
+             (SELECT coalesce(sum(id), 0) FROM road WHERE ST_IsSimple(g) = 0)"
+        }
+        Query::PointsInCells => {
+            "SELECT count(*), sum((c.id * 31 + p.id * 17) % 1000003), count(DISTINCT c.id)
+             FROM cell c CROSS JOIN pt p ON p.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'pt' AND search_frame = c.g)
+             AND ST_Contains(c.g, p.g) = 1"
+        }
+        Query::TouchingCells => {
+            "SELECT count(*), sum((a.id * 31 + b.id * 17) % 1000003)
+             FROM cell a CROSS JOIN cell b ON b.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'cell' AND search_frame = a.g)
+             AND a.id < +b.id AND ST_Touches(a.g, b.g) = 1"
+        }
+        Query::RoadsCrossCells => {
+            "SELECT count(*), sum((r.id * 31 + c.id * 17) % 1000003)
+             FROM road r CROSS JOIN cell c ON c.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'cell' AND search_frame = r.g)
+             AND ST_Intersects(r.g, c.g) = 1"
+        }
+        Query::ClippedRoads => {
+            "SELECT sum(ST_Length(ST_Intersection(r.g, c.g))) FROM road r CROSS JOIN cell c ON c.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'cell' AND search_frame = r.g)
+             AND ST_Intersects(r.g, c.g) = 1"
+        }
+        Query::Departments => {
+            "SELECT count(*), sum(ST_Area(u)), sum(ST_Perimeter(u)), sum(dept * ST_Area(u))
+             FROM (SELECT dept, ST_Union(g) AS u FROM cell GROUP BY dept) d"
+        }
+        Query::Buffers => "SELECT count(*), sum(ST_Area(ST_Buffer(g, {radius}, 8))) FROM road WHERE id <= {roads}",
+        Query::Nearest => {
+            "SELECT count(d), sum(d) FROM (SELECT
+             (SELECT min(ST_Distance(p.g, q.g)) FROM pt q WHERE q.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'pt'
+             AND search_frame = BuildCircleMbr(ST_X(p.g), ST_Y(p.g), {window}))
+             AND q.id <> p.id) AS d FROM pt p WHERE p.id <= {probes}) n"
+        }
+        Query::NearRoads => {
+            "SELECT count(*), coalesce(sum((r.id * 31 + p.id * 17) % 1000003), 0)
+             FROM road r CROSS JOIN pt p ON p.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'pt' AND search_frame = ST_Expand(r.g, {near}))
+             AND ST_Distance(r.g, p.g) <= {near} WHERE r.id <= {roads}"
+        }
+        Query::Relations => {
+            "SELECT count(*), sum((a.id * 31 + b.id * 17) % 1000003)
+             FROM cell a CROSS JOIN cell b ON b.rowid IN
+             (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'cell' AND search_frame = a.g)
+             AND a.id < +b.id AND ST_Relate(a.g, b.g, 'FF2F11212') = 1"
+        }
+        Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(AsText(g), -1))) FROM cell",
+        plain => return ogc::text(plain),
+    })
+}

@@ -1,0 +1,101 @@
+//! How SQL Server writes SQL.
+
+use std::borrow::Cow;
+
+use super::order_entry::Procedures;
+use crate::sqlserver::lane::{own_words, parameter_name};
+use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
+use workloads::order_entry::OrderEntryDialect;
+
+pub(super) struct TSql;
+
+impl Dialect for TSql {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "int".to_owned(),
+            ColumnKind::BigInt => "bigint".to_owned(),
+            ColumnKind::Char(length) => format!("char({length})"),
+            ColumnKind::VarChar(most) => format!("varchar({most})"),
+            ColumnKind::Decimal(digits, places) => format!("decimal({digits}, {places})"),
+            // `timestamp` is a row version here. Six digits of a second, like other engines.
+            ColumnKind::Timestamp => "datetime2(6)".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        parameter_name(number)
+    }
+
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
+    }
+
+    /// Rows are locked by a hint behind the table's name, and a call's values stand without parentheses.
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        let call = sql.strip_prefix("CALL ").and_then(|call| call.strip_suffix(')')?.split_once('('));
+        if let Some((name, values)) = call {
+            return Cow::Owned(format!("EXEC {name} {values}"));
+        }
+        let Some((table, condition)) = sql.strip_suffix(" FOR UPDATE").and_then(|select| select.split_once(" WHERE "))
+        else {
+            return Cow::Borrowed(own_words(sql));
+        };
+        match (condition.strip_suffix(" LIMIT 1"), table.strip_prefix("SELECT ")) {
+            (Some(first), Some(table)) => Cow::Owned(format!("SELECT TOP (1) {table} WITH (UPDLOCK) WHERE {first}")),
+            _ => Cow::Owned(format!("{table} WITH (UPDLOCK) WHERE {condition}")),
+        }
+    }
+
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT TOP ({count}) {columns} {rest}")
+    }
+
+    fn table_name(&self, name: &str) -> String {
+        quoted(name)
+    }
+
+    /// Defines the table with its primary key: it is clustered, and adding it later would rewrite all rows.
+    fn define_table(&self, table: &Table) -> String {
+        let columns = table.columns.iter().map(|column| {
+            let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
+            format!("{} {} {nulls}", quoted(column.name), self.column_type(column.kind))
+        });
+        let key = table.primary_key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let key = (!key.is_empty()).then(|| format!("PRIMARY KEY CLUSTERED ({key})"));
+        let parts: Vec<String> = columns.chain(key).collect();
+        format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "))
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// Quotes a text in the database's code page if possible, else Unicode.
+pub(super) fn literal(text: &str) -> String {
+    let prefix = if text.is_ascii() { "" } else { "N" };
+    format!("{prefix}'{}'", text.replace('\'', "''"))
+}
+
+/// A literal of Unicode.
+pub(super) fn wide_literal(text: &str) -> String {
+    format!("N'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_an_exec() {
+        assert_eq!(TSql.statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
+        assert_eq!(TSql.statement("SELECT CALL (1)"), "SELECT CALL (1)");
+    }
+
+    #[test]
+    fn each_procedure_has_its_name() {
+        for (text, name) in Procedures.procedures().iter().zip(workloads::order_entry::PROCEDURES) {
+            assert!(text.contains(&format!("CREATE PROCEDURE {name}\n")), "{name}");
+        }
+    }
+}

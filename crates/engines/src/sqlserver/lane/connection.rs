@@ -1,0 +1,206 @@
+//! A lane's connection. Requests are encoded once per statement, parameters behind them. Answers are read by tokens,
+//! since rows have no length; values are decoded only where a script asks.
+
+use wire::Result;
+use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMessage, Sink};
+
+use super::own_words;
+use super::statement::Statement;
+use crate::server::dialogue::{
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, misfit, too_long, without_end,
+};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
+use workloads::transactions::{Rows, StatementOp};
+
+/// "Could not find prepared statement with handle".
+const HANDLE_UNKNOWN: i32 = 8179;
+
+pub struct Connection {
+    scanner: Scanner,
+    /// Empty for text statements.
+    statements: Vec<Statement>,
+    state: DialogueState,
+    answer_bytes: u64,
+    asked: usize,
+    hearing: Hearing,
+}
+
+struct Hearing {
+    rows: Rows,
+    failure: Option<ServerMessage>,
+    handle: Option<i32>,
+    kept: LastRows,
+    /// A result had more rows than are kept.
+    too_many: bool,
+    /// The current result has columns.
+    described: bool,
+    /// Rows of answers since they were last reported.
+    counted: RowCounts,
+}
+
+impl Sink for Hearing {
+    fn columns(&mut self, columns: &[Column]) {
+        if self.rows.are_kept() {
+            self.described = true;
+            if let Some(result) = self.begin_result() {
+                result.columns.extend(columns.iter().map(|column| column.name.clone()));
+            }
+        }
+    }
+
+    fn row(&mut self, row: Row<'_>) -> Result<()> {
+        self.counted.returned += 1;
+        if self.rows.are_kept()
+            && let Some(result) = self.kept.last()
+        {
+            self.rows.begin_row(result);
+            result.values.extend(row.cells()?.into_iter().map(datum));
+        }
+        Ok(())
+    }
+
+    fn done(&mut self, done: Done) {
+        self.counted.changed = self.counted.changed.saturating_add(done.changed());
+        let is_statement = !done.of_procedure && (done.in_procedure || done.command != 0);
+        if self.rows.are_kept() && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
+            self.begin_result();
+        }
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.failure.get_or_insert(error);
+    }
+
+    fn return_value(&mut self, value: Cell) {
+        if let Cell::Int(handle) = value {
+            self.handle = i32::try_from(handle).ok();
+        }
+    }
+}
+
+impl Hearing {
+    /// `None`: too many.
+    fn begin_result(&mut self) -> Option<&mut KeptRow> {
+        let begun = self.kept.begin();
+        self.too_many |= begun.is_none();
+        begun
+    }
+}
+
+pub(crate) fn datum(cell: Cell) -> Datum {
+    match cell {
+        Cell::Null => Datum::Null,
+        Cell::Int(number) => Datum::Int(number),
+        Cell::Double(number) => Datum::Double(number),
+        other => other.text().map_or(Datum::Null, |text| Datum::Text(text.into())),
+    }
+}
+
+impl Connection {
+    pub(super) fn new(scanner: Scanner, statements: Vec<Statement>) -> Connection {
+        let hearing = Hearing {
+            rows: Rows::Discard,
+            failure: None,
+            handle: None,
+            kept: LastRows::default(),
+            too_many: false,
+            described: false,
+            counted: RowCounts::default(),
+        };
+        Connection { scanner, statements, state: DialogueState::Free, answer_bytes: 0, asked: 0, hearing }
+    }
+
+    fn end_answer(&mut self, heard: &mut Heard) {
+        if self.state != DialogueState::Waiting {
+            // Unsolicited: the server is about to close the connection.
+            let error = self.hearing.failure.take();
+            heard.end = Some(
+                error
+                    .as_ref()
+                    .map_or_else(|| lost("the server speaks without having been asked"), ServerError::op_error),
+            );
+            return;
+        }
+        let failure = self.hearing.failure.take();
+        if let Some(statement) = self.statements.get_mut(self.asked) {
+            if let Some(handle) = self.hearing.handle.take() {
+                statement.prepared(handle);
+            }
+            if failure.as_ref().is_some_and(|error| error.number == HANDLE_UNKNOWN) {
+                statement.forgotten();
+            }
+        }
+        let error = failure.map(|error| error.op_error());
+        match error {
+            _ if self.hearing.too_many => heard.end = Some(without_end()),
+            Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
+            error => {
+                self.state = DialogueState::Free;
+                heard.answer = Some(error.map_or(OpOutcome::Ok, OpOutcome::Failed));
+            }
+        }
+    }
+}
+
+impl Conversation for Connection {
+    const PARTING: Parting = Parting::Unsaid;
+
+    fn state(&self) -> &DialogueState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut DialogueState {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> std::result::Result<&'a [u8], OpError> {
+        if let DialogueState::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        let session = RequestSession::from_scanner(&self.scanner);
+        let request = match self.statements.get_mut(op.statement) {
+            Some(statement) => statement.request(&op.parameters, session).map_err(misfit)?,
+            None => {
+                text.clear();
+                wire::tds::batch(own_words(&op.text), session, text).map_err(misfit)?;
+                text.as_slice()
+            }
+        };
+        self.asked = op.statement;
+        self.answer_bytes = 0;
+        let hearing = &mut self.hearing;
+        (hearing.rows, hearing.too_many, hearing.described) = (op.rows, false, false);
+        hearing.kept.clear();
+        (hearing.failure, hearing.handle) = (None, None);
+        self.state = DialogueState::Waiting;
+        Ok(request)
+    }
+
+    fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
+        let mut rest = received;
+        heard.end = too_long(&mut self.answer_bytes, received);
+        while !rest.is_empty() && heard.end.is_none() {
+            match self.scanner.scan(rest, &mut self.hearing) {
+                Ok(Scan::NeedMore) => return,
+                Ok(Scan::Ready { consumed }) => {
+                    rest = &rest[consumed..];
+                    heard.rows = heard.rows.plus(std::mem::take(&mut self.hearing.counted));
+                    self.end_answer(heard);
+                }
+                Err(error) => heard.end = Some(lost(&error)),
+            }
+        }
+    }
+
+    /// The server rolls back a deadlock's victim and says so; most other errors leave the transaction open.
+    fn needs_rollback(&self) -> bool {
+        self.scanner.transaction() != 0
+    }
+
+    const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
+
+    fn kept(&self) -> &[KeptRow] {
+        self.hearing.kept.kept()
+    }
+}

@@ -1,0 +1,237 @@
+//! SQL Server: an existing server, on Windows, Linux or Azure.
+//!
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
+//! comparable.
+
+mod aside;
+mod backup;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod database_snapshots;
+mod dialect;
+mod durability;
+mod facts;
+mod governor;
+mod keys;
+pub mod lane;
+mod order_entry;
+pub mod pages;
+mod room;
+mod session;
+pub mod spatial;
+mod steps;
+mod tables;
+mod url;
+mod watch;
+
+use model::catalog::{Caution, Visibility};
+use model::{EngineSpec, Facts, Reset, SystemPlan};
+
+use crate::owner::TableOwner;
+use crate::server::counted::CountsQuery;
+use crate::server::no_recipe::NoRecipe;
+use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
+use crate::server::{self, dialogue};
+use crate::sqlserver::lane::{Client, Mode, TdsProtocol, Typed};
+use claim::SqlServerClaim;
+use connect::Endpoint;
+use database_snapshots::SnapshotCopies;
+use load::counters::Counters;
+use load::error::Failure;
+use room::Reach;
+use session::SessionSettings;
+pub(crate) use url::Address;
+use workloads::backup::backups::Backups;
+use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::pages::dialect::PagesDialect;
+use workloads::session::SessionKind;
+use workloads::spatial::dialect::SpatialDialect;
+use workloads::system::{Consent, CpuHold, Engine, OpenRequest, System};
+use workloads::transactions::Program;
+
+/// Étalon's database.
+const SCHEMA: &str = "etalon";
+
+pub struct SqlServer;
+
+impl Engine for SqlServer {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "sqlserver",
+            schemes: &["mssql", "sqlserver"],
+            about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
+                    étalon's sessions and options of the database that étalon makes",
+            private_servers: &[],
+            own_url: None,
+            workload: "transactions",
+            backups: backup::METHODS,
+            poolers: &[],
+            visibility: Visibility::Public,
+            cautions: &[
+                Caution::Publication(
+                    "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's \
+                     written approval",
+                ),
+                Caution::Untried(
+                    "no real SQL Server has been measured by étalon's authors yet, only servers that speak its protocol: \
+                     check figures against another tool's",
+                ),
+            ],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<SqlServer>(request)
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<SqlServer as Server>::DIALECT)
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        if server::reset::keeps_copies::<SqlServer>(system) {
+            return Some(format!("to make the database `{SCHEMA}` and snapshots of it: the server role `dbcreator`"));
+        }
+        Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan::<SqlServer>(system, size_bytes)
+    }
+
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+        system::would_make::<SqlServer>(system)
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        system::would_drop::<SqlServer>(system)
+    }
+
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<SqlServer>(system)
+    }
+}
+
+type SqlServerSystem = ServerSystem<SqlServer>;
+
+fn reach(system: &SqlServerSystem) -> Reach {
+    if system.consent == Consent::DropForeign { Reach::Database } else { Reach::Names }
+}
+
+impl Server for SqlServer {
+    type Protocol = TdsProtocol;
+    type Endpoint = Endpoint;
+    type Session = SessionSettings;
+    type Claim = SqlServerClaim;
+    type Recipe = NoRecipe<Endpoint>;
+    type Copies = SnapshotCopies;
+
+    const DIALECT: &'static dyn Dialect = &dialect::TSql;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
+    const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
+
+    /// Rejected settings fail first.
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+        let session = SessionSettings::of_settings(&request.system.settings)?;
+        let endpoint = Endpoint::new(address)?.within(&request.permits).heeding(request);
+        let mut client = session.open(&endpoint, Purpose::Load)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        Ok((endpoint, session))
+    }
+
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = SessionSettings::default().open(&endpoint, Purpose::Control)?;
+        Ok((endpoint, client))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = tables::refuse_foreign(client, consent)?;
+            tables::refuse_unfit(client, endpoint, owner)?;
+        }
+        Ok(SqlServer)
+    }
+
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
+    }
+
+    fn refuse_program(_system: &SqlServerSystem, program: &Program) -> Result<(), Failure> {
+        dialogue::refuse_pipeline("SQL Server", program)
+    }
+
+    /// Sessions do not report their counts.
+    fn statements(
+        system: &SqlServerSystem,
+        program: &Program,
+    ) -> Result<((Vec<Typed>, Mode), Option<CountsQuery>), Failure> {
+        let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
+        let counts = program.statements().iter().map(|statement| statement.parameter_count());
+        let statements = system.texts(program).into_iter().zip(counts).collect();
+        let mut client = system.session_on(program.tables).open(&system.endpoint, Purpose::Load)?;
+        Ok(((session::describe(&mut client, statements)?, mode), None))
+    }
+
+    fn make_room(system: &SqlServerSystem) -> Result<(), Failure> {
+        if system.tables == Tables::None {
+            return Ok(());
+        }
+        system.ask(|client| tables::ensure(system, client))
+    }
+
+    fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint)?;
+        facts::add_checkpoint(&mut facts, client)?;
+        Ok(facts)
+    }
+
+    fn prepare(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
+        system.ask(|client| tables::load(system, client, data))
+    }
+
+    fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
+        counters::checkpoint(client).map(|_| ())
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
+    }
+
+    fn remove(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove(client, &system.endpoint, &system.session)
+    }
+
+    /// Geometries are built in: every session is spatial.
+    fn steps(system: &SqlServerSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(system.client()?, kind)?))
+    }
+
+    fn backups(system: &SqlServerSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::SqlServerBackups::new(system))
+    }
+
+    fn limit_cpu(system: &SqlServerSystem, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        Ok(Box::new(governor::hold(&system.endpoint, cores)?))
+    }
+
+    /// CPU seconds of the server's process, used by anyone.
+    fn server_cpu_s(system: &SqlServerSystem) -> Result<f64, String> {
+        let seconds = system
+            .ask(|client| {
+                Ok(client
+                    .one(counters::CPU)
+                    .map_err(|error| counters::reason(&error).unwrap_or_else(|| error.to_string())))
+            })
+            .map_err(|failure| failure.to_string())??;
+        seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
+    }
+}

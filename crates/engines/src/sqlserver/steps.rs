@@ -1,0 +1,70 @@
+use crate::server::refusal::failure;
+use crate::sqlserver::lane::{AskError, Client, QueryAnswer, datum};
+use load::datum::Datum;
+use load::error::Failure;
+use workloads::session::{Session, SessionKind, running};
+
+/// CPU milliseconds after each statement.
+/// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statistics-time-transact-sql>
+const TELL_TIMES: &str = "SET STATISTICS TIME ON";
+/// "SQL Server Execution Times", "SQL Server parse and compile time".
+const TIMES: [i32; 2] = [3612, 3613];
+
+/// Dropping it closes the connection: the protocol has no goodbye.
+pub(super) struct SqlServerSession {
+    client: Client,
+    told_cpu_ms: Option<u64>,
+}
+
+impl SqlServerSession {
+    pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
+        if kind == SessionKind::Spatial {
+            client.execute(TELL_TIMES).map_err(|error| failure(running(TELL_TIMES), &error))?;
+        }
+        Ok(SqlServerSession { client, told_cpu_ms: None })
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
+        let answer = self.client.ask(sql).map_err(|error: AskError| failure(running(sql), &error))?;
+        for remark in answer.remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
+            if let Some(ms) = first_number(&remark.text) {
+                *self.told_cpu_ms.get_or_insert(0) += ms;
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// CPU time, in any language.
+fn first_number(text: &str) -> Option<u64> {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+impl Session for SqlServerSession {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.ask(sql).map(|_| ())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        let rows = self.ask(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+    }
+
+    fn told_cpu_s(&self) -> Option<f64> {
+        self.told_cpu_ms.map(|ms| ms as f64 / 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_time_is_read_in_any_language() {
+        let times = "\r\n SQL Server Execution Times:\r\n   CPU time = 1047 ms,  elapsed time = 2013 ms.";
+        assert_eq!(first_number(times), Some(1047));
+        assert_eq!(first_number("SQL Server-Ausführungszeiten: CPU-Zeit = 0 ms, verstrichene Zeit = 5 ms."), Some(0));
+        assert_eq!(first_number("nothing"), None);
+    }
+}
