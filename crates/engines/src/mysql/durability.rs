@@ -52,7 +52,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule {
         when: &[("innodb_doublewrite", OneOf(&["off", "0", "false", "detect_only"]))],
         tier: Unsafe,
-        why: "a page that a power cut tears cannot be mended from the log",
+        why: "a page that a power cut tears cannot be repaired from the log",
     },
     DurabilityRule {
         when: &[("innodb_flush_log_at_trx_commit", OneOf(&["0"]))],

@@ -22,7 +22,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule {
         when: &[("full_page_writes", OneOf(&["off"]))],
         tier: Unsafe,
-        why: "a page that a power cut tears cannot be mended from the log",
+        why: "a page that a power cut tears cannot be repaired from the log",
     },
     DurabilityRule {
         when: &[("system", OneOf(&["macos"])), ("wal_sync_method", NoneOf(&["fsync_writethrough"]))],

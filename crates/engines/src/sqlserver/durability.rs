@@ -16,7 +16,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule {
         when: &[("database", OneOf(&["tempdb"]))],
         tier: Memory,
-        why: "tempdb is made anew when the server starts",
+        why: "tempdb is made again when the server starts",
     },
     DurabilityRule {
         when: &[("delayed_durability", OneOf(&["forced"]))],

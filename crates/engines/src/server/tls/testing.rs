@@ -153,7 +153,7 @@ pub(crate) fn make(row: &str) -> Made {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
             signed_by_itself(params)
         }
-        "signed by itself, may sign nobody" => signed_by_itself(names("localhost")),
+        "signed by itself, may sign no others" => signed_by_itself(names("localhost")),
         "signed by itself, its key for signing others alone" => {
             let mut params = names("localhost");
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
