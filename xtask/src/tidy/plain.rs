@@ -137,10 +137,11 @@ fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
 }
 
-/// What a reader reads of a file: code and comments, apart; the texts in strings are blanks. Both have the file's lines.
+/// What a reader reads of a file, without the texts in strings, which are blanks in the code.
 struct Parts {
     code: String,
-    comments: String,
+    /// The words of the code's names and those of the comments, with their lines.
+    words: [Vec<(usize, String)>; 2],
 }
 
 impl Parts {
@@ -157,15 +158,15 @@ impl Parts {
             }
             rest = &rest[length..];
         }
-        Parts { code, comments: without_quotes(&comments) }
+        let words = [&code, &without_quotes(&comments)].map(|text| numbered_words(text).collect());
+        Parts { code, words }
     }
 
     /// The lines, counted from 1, on which a word or a row of words begins, in a name or in a comment.
     fn lines_with(&self, phrase: &str) -> Vec<usize> {
         let wanted: Vec<&str> = phrase.split(' ').collect();
         let mut lines = Vec::new();
-        for text in [&self.code, &self.comments] {
-            let words: Vec<(usize, String)> = numbered_words(text).collect();
+        for words in &self.words {
             let found = words
                 .windows(wanted.len())
                 .filter(|window| window.iter().map(|(_, word)| word.as_str()).eq(wanted.iter().copied()));
