@@ -160,6 +160,9 @@ fn a_store_of_another_version_is_refused_untouched() {
     let conn = rusqlite::Connection::open(&store).unwrap();
     conn.execute_batch(
         "UPDATE experiment SET etalon_version = '0.0.1'; DROP TABLE points; PRAGMA user_version = 4;
+         DROP VIEW results; CREATE VIEW results AS SELECT 1;
+         ALTER TABLE measurements DROP COLUMN absence; ALTER TABLE measurements DROP COLUMN operations_needed;
+         ALTER TABLE marks DROP COLUMN host; ALTER TABLE marks DROP COLUMN data;
          UPDATE runs SET state = 'failed', reason = 'it failed' WHERE id = (SELECT max(id) FROM runs);",
     )
     .unwrap();
