@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::thread;
 use std::time::Duration;
 
 use super::connect::{Endpoint, Refusal};
@@ -22,6 +23,9 @@ const THIRD_TIMEOUT: Duration = Duration::from_secs(2);
 const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
 /// New clients that look for the session that another has left.
 const LOOKS: usize = 5;
+/// How often a new client is tried until it is given one certain session, which an application may hold meanwhile.
+const LOOKS_FOR_A_SESSION: usize = 50;
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// The databases that are the console of PgBouncer and PgCat, and of Odyssey.
 const CONSOLES: [&str; 2] = ["pgbouncer", "console"];
 /// "Protocol violation": how PgBouncer refuses.
@@ -175,7 +179,10 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
         "SELECT (pg_catalog.pg_backend_pid() = {session})::int, coalesce(pg_catalog.current_setting('etalon.probe', true), ''), \
          (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = {session})"
     );
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS_FOR_A_SESSION {
+        if look > 0 {
+            thread::sleep(LOOK_PAUSE);
+        }
         let mut next = endpoint.connect("")?;
         next.limit(POOL_TIMEOUT);
         let row = next.rows(&there).map_err(|error| explain(endpoint, &error))?.into_iter().next().unwrap_or_default();
