@@ -143,7 +143,7 @@ fn copy(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<(Copie
 /// Holes stay holes, and what is written goes to the device while the rest is read.
 fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError> {
     let mut source = File::open(from).map_err(HostError::at("open", from))?;
-    let mut target = File::create(to).map_err(HostError::at("make", to))?;
+    let mut target = imp::create(to).map_err(HostError::at("make", to))?;
     let bytes = source.metadata().map_err(HostError::at("look at", from))?.len();
     let mut piece = vec![0; PIECE_BYTES];
     let mut is_copied_by_kernel = kernel::has_own_blocks_only(&source) && kernel::has_own_blocks_only(&target);
@@ -289,6 +289,13 @@ mod kernel {
 mod imp {
     use super::{File, Metadata, Path, fs, io};
 
+    /// Makes or empties a file, and follows no link that others may have put in its place.
+    pub(super) fn create(to: &Path) -> io::Result<File> {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        File::options().write(true).create(true).truncate(true).custom_flags(no_follow).open(to)
+    }
+
     pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
         // Only root gives a file away; a file of another user could not have been read as this user's own, either.
@@ -300,7 +307,7 @@ mod imp {
 
     #[cfg(target_os = "linux")]
     pub(super) fn share(from: &Path, to: &Path) -> io::Result<File> {
-        let (source, target) = (File::open(from)?, File::create(to)?);
+        let (source, target) = (File::open(from)?, create(to)?);
         rustix::fs::ioctl_ficlone(&target, &source)?;
         Ok(target)
     }
@@ -321,6 +328,10 @@ mod imp {
 #[cfg(not(unix))]
 mod imp {
     use super::{File, Metadata, Path, fs, io};
+
+    pub(super) fn create(to: &Path) -> io::Result<File> {
+        File::create(to)
+    }
 
     pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
         fs::set_permissions(to, original.permissions())
@@ -362,6 +373,19 @@ mod tests {
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("from/link")).unwrap();
         let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own, &|| false);
         assert!(failed.unwrap_err().to_string().ends_with("neither a file nor a folder"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_copy_s_place_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to, theirs] = ["from", "to", "theirs"].map(|name| folder.path().join(name));
+        [(&from, "copied"), (&theirs, "kept")].into_iter().for_each(|(path, text)| fs::write(path, text).unwrap());
+        std::os::unix::fs::symlink(&theirs, &to).unwrap();
+        for blocks in [Blocks::Own, Blocks::SharedIfPossible] {
+            assert!(file(&from, &to, blocks, &|| false).is_err());
+            assert_eq!(fs::read_to_string(&theirs).unwrap(), "kept");
+        }
     }
 
     #[test]
