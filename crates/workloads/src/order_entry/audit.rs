@@ -306,6 +306,10 @@ pub const BEYOND_CHANCE: f64 = 1e-6;
 const FEWEST_IN_BIN: f64 = 5.0;
 /// The largest share of the deliveries that may be skipped, in percent.
 const MOST_SKIPPED: f64 = 1.0;
+/// The share of skipped deliveries that no run of the specification's mix reaches, in percent: ten new orders come for each
+/// delivery of ten districts, and one in a hundred of them is rolled back, so that one delivery in ten is skipped when the loaded
+/// orders are used up.
+const MISSED_ORDERS: f64 = 50.0;
 
 impl Audit<'_> {
     /// A count of the transactions that have succeeded.
@@ -362,6 +366,19 @@ impl Audit<'_> {
             .chain(Even::ALL.into_iter().filter_map(|what| self.uneven(what)))
             .chain(drawn)
             .next()
+    }
+
+    /// Deliveries that did not find the orders which the specification's mix has entered.
+    pub fn undelivered(&self) -> Option<String> {
+        let skipped = self.percent(Count::SkippedDeliveries, Count::Deliveries)?;
+        let deliveries = self.entered(Count::Deliveries) as f64;
+        let chance = most_chance(deliveries, skipped / 100.0, MISSED_ORDERS / 100.0);
+        (skipped > MISSED_ORDERS && chance < BEYOND_CHANCE).then(|| {
+            format!(
+                "{skipped:.1} % of {deliveries} deliveries found a district without an order, where this mix enters as many orders as \
+                 it delivers: the orders are hidden from them"
+            )
+        })
     }
 
     fn shares_beyond_chance(&self) -> impl Iterator<Item = String> {
@@ -534,6 +551,14 @@ mod tests {
         let sums = sums(&[(Deliveries, 100), (SkippedDeliveries, 3)]);
         let said = audit(&sums, 1).mark().unwrap().detail;
         assert!(said.starts_with("3.0 % of the deliveries"), "{said}");
+    }
+
+    #[test]
+    fn deliveries_that_miss_the_orders_entered_are_found() {
+        let share = |skipped| sums(&[(Count::Deliveries, 100), (Count::SkippedDeliveries, skipped)]);
+        assert_eq!(audit(&share(60), 1).undelivered(), None, "by chance");
+        let said = audit(&share(100), 1).undelivered().unwrap();
+        assert!(said.starts_with("100.0 % of 100 deliveries"), "{said}");
     }
 
     #[test]

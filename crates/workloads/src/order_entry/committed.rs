@@ -14,9 +14,10 @@ use super::deck::{Cards, Kind, MOST_NEW_ORDERS, most_new_orders_a_minute};
 /// [`FailureKind::Verification`], with what failed first.
 pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
     let fault = match mix {
-        Mix::Specification => {
-            entered_fault(audit).or_else(|| fault(&counts.kinds)).or_else(|| failed_orders(&counts.kinds))
-        }
+        Mix::Specification => entered_fault(audit)
+            .or_else(|| audit.undelivered())
+            .or_else(|| fault(&counts.kinds))
+            .or_else(|| failed_orders(&counts.kinds)),
         Mix::Own(cards) => own_mix_fault(audit, cards),
     };
     let Some(fault) = fault else { return Ok(()) };
