@@ -341,6 +341,20 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_began_apart_void_their_run() {
+        fn apart(skew_ns: u64, window_ns: u64) -> Vec<Mark> {
+            let mut one = evidence(5_000, 100_000_000, Pace::Closed);
+            (one.start_skew_ns, one.counts.window_ns) = (Some(skew_ns), window_ns);
+            record(one).marks
+        }
+        assert_eq!(apart(90_000_000, 400_000_000), [], "a busy machine begins so late");
+        assert_eq!(apart(900_000_000, 10_000_000_000), [], "a small share of the measured part");
+        let marks = apart(850_000_000, 1_000_000_000);
+        assert!(marks.len() == 1 && marks[0].kind == MarkKind::StartedApart, "{marks:?}");
+        assert!(marks[0].kind.voids_verdict() && marks[0].detail.contains("0.85 s apart"), "{}", marks[0].detail);
+    }
+
+    #[test]
     fn logins_under_load_are_held_against_the_cores_that_they_run_on() {
         // One worker at 30 %, and eight reconnecting threads at 25 % each.
         let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);

@@ -88,6 +88,8 @@ pub enum MarkKind {
     Backlog,
     /// Étalon itself stood still in the measured part.
     Paused,
+    /// The hosts that made the load together began too far apart for their figures to be added.
+    StartedApart,
     /// A cache answered for the device.
     ServedByCache,
     /// The short runs of a capacity had too few, even lengthened.
@@ -123,7 +125,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 23] = [
+    pub const ALL: [MarkKind; 24] = [
         MarkKind::ClientSaturated,
         MarkKind::Errors,
         MarkKind::NotSteady,
@@ -131,6 +133,7 @@ impl MarkKind {
         MarkKind::RateNotMet,
         MarkKind::Backlog,
         MarkKind::Paused,
+        MarkKind::StartedApart,
         MarkKind::ServedByCache,
         MarkKind::TooFewOperations,
         MarkKind::TooFewClients,
@@ -158,6 +161,7 @@ impl MarkKind {
                 | MarkKind::RateNotMet
                 | MarkKind::Backlog
                 | MarkKind::Paused
+                | MarkKind::StartedApart
                 | MarkKind::ServedByCache
                 | MarkKind::TooFewOperations
         )
@@ -206,6 +210,7 @@ impl MarkKind {
             MarkKind::RateNotMet => "rate-not-met",
             MarkKind::Backlog => "backlog",
             MarkKind::Paused => "paused",
+            MarkKind::StartedApart => "started-apart",
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::TooFewClients => "too-few-clients",

@@ -17,6 +17,10 @@ const LAG_FLOOR_NS: u64 = 100_000;
 const IDLE_SHARE: f64 = 0.5;
 /// A shorter pause of étalon, as a share of the measured part, is none that a verdict rests on.
 const PAUSED_SHARE: f64 = 0.01;
+/// Hosts that begin this share of the measured part apart are still measured at one time.
+const SKEW_SHARE: f64 = 0.1;
+/// An agent on a busy machine may begin so late, whatever is measured.
+const HARMLESS_SKEW_NS: u64 = 100_000_000;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
@@ -114,7 +118,7 @@ fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
 pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
     let mark = detail.map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
-    paused(evidence).into_iter().chain(mark).collect()
+    paused(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
 }
 
 /// The clients stood still with étalon, and the system may have caught up meanwhile.
@@ -131,13 +135,28 @@ fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
     Some(Mark::new(MarkKind::Paused, detail))
 }
 
+/// The measured parts of several hosts do not cover one another: each had the system for itself at one end, and the sum of
+/// their rates is more than the system has carried.
+fn started_apart(evidence: &LoadResult<'_>) -> Option<Mark> {
+    let skew_ns = evidence.start_skew_ns?;
+    let window_ns = evidence.counts.window_ns as f64;
+    if skew_ns <= HARMLESS_SKEW_NS || skew_ns as f64 <= SKEW_SHARE * window_ns {
+        return None;
+    }
+    let [skew_s, window_s] = [skew_ns as f64, window_ns].map(|ns| ns / 1e9);
+    let detail = format!(
+        "the hosts may have begun {skew_s:.2} s apart, and {window_s:.2} s were measured: their figures do not belong to one time"
+    );
+    Some(Mark::new(MarkKind::StartedApart, detail))
+}
+
 /// Marks of a load by lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
 pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
     }
     let mark = saturated(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
-    paused(evidence).into_iter().chain(mark).collect()
+    paused(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
 }
 
 /// All threads together, one alone, or those that share processors, used up what they may use.

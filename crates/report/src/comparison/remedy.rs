@@ -421,7 +421,7 @@ impl Context<'_> {
                 let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
                 Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
             }
-            Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
+            Some(MarkKind::Paused | MarkKind::StartedApart) => Remedy::MeasureUndisturbed,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
             _ => fix_failures_of(row),

@@ -259,6 +259,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::RateNotMet => "rate not met",
         MarkKind::Backlog => "backlog of the warm-up",
         MarkKind::Paused => "paused",
+        MarkKind::StartedApart => "hosts started apart",
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::TooFewClients => "too few clients",
