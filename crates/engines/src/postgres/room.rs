@@ -294,7 +294,7 @@ pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result
 
 /// Kinds of things that users make in a database: the class by which the server identifies one, the catalog that lists them, the
 /// column of their schema, and which of them count.
-const CATALOGS: [(&str, &str, &str, &str); 15] = [
+const CATALOGS: [(&str, &str, &str, &str); 17] = [
     ("pg_class", "pg_class", "relnamespace", "relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')"),
     ("pg_proc", "pg_proc", "pronamespace", "true"),
     ("pg_type", "pg_type", "typnamespace", "typtype IN ('e', 'd', 'r')"),
@@ -310,6 +310,8 @@ const CATALOGS: [(&str, &str, &str, &str); 15] = [
     ("pg_ts_dict", "pg_ts_dict", "dictnamespace", "true"),
     ("pg_operator", "pg_operator", "oprnamespace", "true"),
     ("pg_cast", "pg_cast", "0", "true"),
+    ("pg_default_acl", "pg_default_acl", "defaclnamespace", "true"),
+    ("pg_statistic_ext", "pg_statistic_ext", "stxnamespace", "true"),
 ];
 
 /// Things of users in a database, other than those in étalon's schema.
