@@ -61,6 +61,9 @@ pub const SETTINGS_READ: &str = "settings_read";
 /// Part of the instance, of a system whose tables are others': what its indexes and triggers are.
 pub const INDEXES_AND_TRIGGERS: &str = "indexes_and_triggers";
 
+/// Part of the instance, of a system whose tables are étalon's: what others have put on them that acts on rows or on commits.
+pub const ADDED_BY_OTHERS: &str = "added_by_others";
+
 /// Facts that étalon's own preparation changes: it makes the extension that a benchmark needs.
 const MADE: [&str; 1] = ["server.extensions"];
 

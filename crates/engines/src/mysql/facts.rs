@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use model::facts::INDEXES_AND_TRIGGERS;
+use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS};
 use model::{Durability, Facts, Nature};
 use wire::mysql::Flavor;
 
@@ -114,10 +114,11 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     if let Some(enabled) = &redo_log {
         facts.identity("status.innodb_redo_log_enabled", enabled.clone());
     }
-    if tables == Tables::None {
-        let shape = client.one(SHAPE).map_err(|error| failure("read the tables' indexes and triggers", &error))?;
-        facts.instance(INDEXES_AND_TRIGGERS, shape);
-    }
+    let (part, sql) = match tables {
+        Tables::Own => (ADDED_BY_OTHERS, ADDED),
+        Tables::None => (INDEXES_AND_TRIGGERS, SHAPE),
+    };
+    facts.instance(part, client.one(sql).map_err(|error| failure("read the tables' indexes and triggers", &error))?);
     let engines = engines(client, &setting("default_storage_engine"), tables)?;
     let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
     facts.set_durability(&durability);
@@ -262,6 +263,10 @@ fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathB
 fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
     std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
 }
+
+/// What acts on rows of étalon's tables and is not étalon's, which makes no triggers. Checks and computed columns can change no setting.
+const ADDED: &str = "SELECT COALESCE(GROUP_CONCAT(CONCAT('trigger ', trigger_name, ' on ', event_object_table) ORDER BY trigger_name \
+                     SEPARATOR ', '), 'nothing') FROM information_schema.triggers WHERE event_object_schema = 'etalon'";
 
 /// How many columns of indexes and triggers the tables have, and a digest of what they are.
 const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', LOWER(HEX(i.digest ^ t.digest))) \

@@ -3,7 +3,7 @@
 use std::env::consts::OS;
 use std::path::PathBuf;
 
-use model::facts::{INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
+use model::facts::{ADDED_BY_OTHERS, INDEXES_AND_TRIGGERS, LAYER, SETTINGS_READ};
 use model::{Durability, Facts, Nature};
 
 use super::SCHEMA;
@@ -117,9 +117,12 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
-    if tables == Tables::None {
-        facts.identity("database.unlogged_tables", unlogged.clone());
-        facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
+    match tables {
+        Tables::Own => facts.instance(ADDED_BY_OTHERS, client.one(ADDED).map_err(failing_to(tried))?),
+        Tables::None => {
+            facts.identity("database.unlogged_tables", unlogged.clone());
+            facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
+        }
     }
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
@@ -242,13 +245,31 @@ fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskErr
 
 const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
-/// How many indexes and triggers users' tables have, and a digest of what they are.
+/// What acts on rows of étalon's tables and is not étalon's, which makes none of these.
+const ADDED: &str = "SELECT coalesce(pg_catalog.string_agg(what || ' on ' || relname, ', ' ORDER BY relname, what), 'nothing') FROM \
+                     (SELECT tgrelid AS of, 'trigger ' || tgname AS what FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
+                     SELECT ev_class, 'rule ' || rulename FROM pg_catalog.pg_rewrite WHERE rulename <> '_RETURN' UNION ALL \
+                     SELECT polrelid, 'policy ' || polname FROM pg_catalog.pg_policy UNION ALL \
+                     SELECT oid, 'row security' FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \
+                     SELECT conrelid, 'check ' || conname FROM pg_catalog.pg_constraint WHERE contype = 'c' UNION ALL \
+                     SELECT adrelid, 'default ' || adnum FROM pg_catalog.pg_attrdef) AS found \
+                     JOIN pg_catalog.pg_class c ON c.oid = found.of JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                     WHERE nspname = 'etalon'";
+
+/// How many indexes and triggers users' tables have, and a digest of what they and the tables' rules, policies and checks are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
                      ' triggers, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
                      (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, indkey, indclass, indisunique, indisvalid) AS what \
                      FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
                      c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
-                     tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal) AS found";
+                     tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
+                     SELECT 'rule', pg_catalog.concat_ws(' ', ev_class, rulename, ev_enabled, ev_action) FROM pg_catalog.pg_rewrite \
+                     WHERE oid >= 16384 AND rulename <> '_RETURN' UNION ALL \
+                     SELECT 'policy', pg_catalog.concat_ws(' ', polrelid, polname, polcmd, polqual, polwithcheck) FROM \
+                     pg_catalog.pg_policy UNION ALL \
+                     SELECT 'row security', oid::text FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \
+                     SELECT 'check', pg_catalog.concat_ws(' ', conrelid, conname, conbin) FROM pg_catalog.pg_constraint \
+                     WHERE contype = 'c' AND oid >= 16384) AS found";
 
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
     for row in client.rows(DATABASE)? {

@@ -133,7 +133,10 @@ fn a_foreign_key_is_named(server: &MySqlSystem, system: &dyn System) {
 }
 
 fn a_trigger_is_named(server: &MySqlSystem, system: &dyn System) {
+    let before = system.facts().unwrap();
     server.run("CREATE TRIGGER etalon.noted AFTER DELETE ON etalon.pgbench_history FOR EACH ROW SET @noted = 1");
+    let names = system.facts().unwrap().changes_since(&before).into_iter().map(|change| change.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["instance.added_by_others"]);
     for failure in [system.prepare(&pgbench_tables(1)).unwrap_err(), system.drop_all().unwrap_err()] {
         assert!(failure.cause.contains("trigger etalon.noted"), "{failure}");
     }

@@ -127,6 +127,38 @@ fn a_view_that_writes_nothing_in_place_of_a_table_stays() {
     assert_eq!(server.text("SELECT tid FROM etalon.pgbench_history"), "1");
 }
 
+/// Each of these can let commits off the log, or hide rows, where no setting of the server shows it.
+#[test]
+fn what_others_add_to_etalons_tables_is_a_change() {
+    const ADDED: [(&str, &str, &str); 5] = [
+        (
+            "ALTER TABLE etalon.pgbench_history ADD CONSTRAINT hurry CHECK (delta IS NOT NULL)",
+            "check hurry",
+            "DROP CONSTRAINT hurry",
+        ),
+        ("CREATE POLICY some ON etalon.pgbench_history USING (delta > 0)", "policy some", ""),
+        ("ALTER TABLE etalon.pgbench_history ENABLE ROW LEVEL SECURITY", "row security", "DISABLE ROW LEVEL SECURITY"),
+        ("CREATE RULE none AS ON INSERT TO etalon.pgbench_history DO INSTEAD NOTHING", "rule none", ""),
+        ("ALTER TABLE etalon.pgbench_history ALTER delta SET DEFAULT 1", "default 4", "ALTER delta DROP DEFAULT"),
+    ];
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let before = system.facts().unwrap();
+    assert_eq!(before.get("instance.added_by_others"), Some("nothing"));
+    for (add, named, take_off) in ADDED {
+        server.run(add);
+        let now = system.facts().unwrap();
+        let names: Vec<String> = now.changes_since(&before).into_iter().map(|change| change.name).collect();
+        assert_eq!(names, ["instance.added_by_others"], "{add}");
+        let said = now.get("instance.added_by_others").unwrap();
+        assert!(said.contains(&format!("{named} on pgbench_history")), "{said}");
+        if !take_off.is_empty() {
+            server.run(&format!("ALTER TABLE etalon.pgbench_history {take_off}"));
+        }
+    }
+}
+
 #[test]
 fn a_session_of_another_program_is_not_ended() {
     let (server, url) = server_and_url();
@@ -195,10 +227,11 @@ fn things_in_etalons_database_stay_and_are_named() {
     };
     run("CREATE TABLE public.notes (x int); CREATE SCHEMA shop");
     run("SELECT lo_create(4711); CREATE FOREIGN DATA WRAPPER far; CREATE COLLATION public.plain (locale = 'C')");
+    run("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC");
     run("UPDATE etalon.pgbench_accounts SET abalance = 1 WHERE aid = 1");
     for failure in [system.prepare(&data).unwrap_err(), system.drop_all().unwrap_err()] {
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        for thing in ["table public.notes", "schema shop", "4711", "far", "collation public.plain"] {
+        for thing in ["table public.notes", "schema shop", "4711", "far", "collation public.plain", "default acl"] {
             assert!(failure.cause.contains(thing), "{failure}");
         }
     }
@@ -208,6 +241,7 @@ fn things_in_etalons_database_stay_and_are_named() {
     assert!(failure.cause.contains("table public.notes"), "{failure}");
     run("DROP TABLE public.notes; DROP SCHEMA shop");
     run("SELECT lo_unlink(4711); DROP FOREIGN DATA WRAPPER far; DROP COLLATION public.plain");
+    run("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC");
     let system = opened(&url, Reset::Restore).unwrap();
     system.prepare(&data).unwrap();
     system.drop_all().unwrap();
