@@ -16,20 +16,24 @@ use wait4::Wait4 as _;
 use super::skipped::{self, Skipped};
 
 /// Suites that take longest, in this order: started first, none of them is waited for alone.
-const LONGEST: [&str; 7] = [
+const LONGEST: [&str; 9] = [
     "cli, cli",
+    "engines",
+    "conductor, order_entry",
+    "conductor, conformance",
     "Windows, under Wine",
     "documents",
-    "conductor, conformance",
-    "cli, fleet",
-    "engines",
+    "conductor, backup",
     "report, report",
+    "fleet, fleet",
 ];
 
-/// Tests of what other programs at work change, such as a share of the processors or of a disk: the suite that they are of, and
+/// Tests of what other programs at work change, such as a share of the processors or of a disk: the suites that they are of, and
 /// parts of their names. They run one by one when all others have ended.
-const ALONE: (&str, [&str; 4]) =
-    ("cli, cli", ["beside::", "limits::", "published::sqlio_on_a_disk", "silence::a_silent_listener"]);
+const ALONE: [(&str, &[&str]); 2] = [
+    ("cli, cli", &["beside::", "limits::", "published::sqlio_on_a_disk", "silence::a_silent_listener"]),
+    ("conductor, backup", &["loads::postgres_backs_up", "a_server_that_is_held"]),
+];
 
 /// A suite that prints nothing for so long hangs. It is ended, so that the others are still heard of.
 const LONGEST_SILENCE: Duration = Duration::from_mins(20);
@@ -114,9 +118,10 @@ fn suite(message: &Value) -> Option<Suite> {
 pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     suites.sort_by_key(|suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len()));
-    let (suite, names) = ALONE;
-    let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.part(&names));
-    suites.extend(parted);
+    for (suite, names) in ALONE {
+        let parted = suites.iter_mut().find(|one| one.name == suite).map(|one| one.part(names));
+        suites.extend(parted);
+    }
     let (alone, together): (Vec<Suite>, Vec<Suite>) = suites.into_iter().partition(|suite| suite.is_alone);
     let left = Mutex::new(together.into_iter());
     let ended = Mutex::new(Vec::new());
@@ -243,7 +248,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "echo \"$*\"", "sh", "--show-output"]);
-        let ran = run(vec![Suite::new(ALONE.0, command)], folder.path()).unwrap();
+        let ran = run(vec![Suite::new(ALONE[0].0, command)], folder.path()).unwrap();
         let names: Vec<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
         assert_eq!(names, ["cli, cli", "cli, cli, alone"]);
         let printed = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
