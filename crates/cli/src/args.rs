@@ -306,7 +306,7 @@ pub struct CompareArgs {
     /// Show every run's value
     #[arg(long, alias = "trials", help_heading = heading::OUTPUT)]
     pub runs: bool,
-    /// Show every row, also of an import that takes more than 120 lines
+    /// Show every row, also of an import that takes more than 60 lines
     #[arg(long, help_heading = heading::OUTPUT)]
     pub all: bool,
     /// Print Markdown

@@ -70,7 +70,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let text = whole(set, &TextOptions { rows: Rows::All, ..options });
     match options.rows {
         // What is not much longer is shown with its charts.
-        Rows::Fit(lines) if text.lines().count() > 2 * lines => fit::render(set, &options, lines),
+        Rows::Fit(lines) if text.lines().count() > lines => fit::render(set, &options, lines),
         Rows::All | Rows::Fit(_) => text,
     }
 }

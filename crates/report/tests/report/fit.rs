@@ -38,6 +38,8 @@ fn fitted(set: &ComparisonSet) -> String {
 fn a_long_comparison_shows_what_differs_most_and_counts_the_rest() {
     let set = set(&imported(2, 40));
     assert!(render(&set, &TextOptions::default()).lines().count() > 100);
+    // One that is hardly longer is cut, too.
+    fitted(&self::set(&imported(2, 20)));
     let text = fitted(&set);
     assert!(text.starts_with(set.answer.lines().next().unwrap().split_once(' ').unwrap().0), "{text}");
     // The largest gain and the largest loss; the smallest of both is counted.

@@ -121,12 +121,25 @@ fn folders(path: &Path) -> Vec<String> {
     parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
 }
 
-/// All files below a folder, sorted; hidden ones and links are none.
+/// All files below a folder, sorted as people count: `8.log` before `16.log`. Hidden ones and links are none.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     walk(folder, MOST_DEPTH, &mut found)?;
-    found.sort();
+    found.sort_by_cached_key(|path| (counted_key(&path.to_string_lossy()), path.clone()));
     Ok(found)
+}
+
+/// Splits a name before each number and behind it, so that names compare by the numbers in them.
+fn counted_key(name: &str) -> Vec<(String, Option<u64>)> {
+    let mut parts: Vec<(String, Option<u64>)> = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let (text, behind) = rest.split_at(rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len()));
+        let (digits, next) = behind.split_at(behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len()));
+        parts.push((text.to_owned(), digits.parse().ok()));
+        rest = next;
+    }
+    parts
 }
 
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
@@ -181,6 +194,17 @@ mod tests {
         let mut inputs: Vec<Input> = paths.iter().map(|path| of_path(PathBuf::from(path), None)).collect();
         name_by_folders(&mut inputs);
         inputs.into_iter().map(|input| input.system).collect()
+    }
+
+    #[test]
+    fn files_are_in_the_order_of_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["8-2.log", "16-1.log", "8-10.log", "008-2.log", "b", "a16/1"];
+        std::fs::create_dir(folder.path().join("a16")).unwrap();
+        names.iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+        let found = files_below(folder.path()).unwrap();
+        let found: Vec<&Path> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap()).collect();
+        assert_eq!(found, ["008-2.log", "8-2.log", "8-10.log", "16-1.log", "a16/1", "b"].map(Path::new));
     }
 
     #[test]
