@@ -136,9 +136,9 @@ fn what_others_add_to_etalons_tables_is_a_change() {
             "check hurry",
             "DROP CONSTRAINT hurry",
         ),
-        ("CREATE POLICY some ON etalon.pgbench_history USING (delta > 0)", "policy some", ""),
+        ("CREATE POLICY gains ON etalon.pgbench_history USING (delta > 0)", "policy gains", ""),
         ("ALTER TABLE etalon.pgbench_history ENABLE ROW LEVEL SECURITY", "row security", "DISABLE ROW LEVEL SECURITY"),
-        ("CREATE RULE none AS ON INSERT TO etalon.pgbench_history DO INSTEAD NOTHING", "rule none", ""),
+        ("CREATE RULE drained AS ON INSERT TO etalon.pgbench_history DO INSTEAD NOTHING", "rule drained", ""),
         ("ALTER TABLE etalon.pgbench_history ALTER delta SET DEFAULT 1", "default 4", "ALTER delta DROP DEFAULT"),
     ];
     let server = start(Connect::Tcp, &[("fsync", "off")]);
