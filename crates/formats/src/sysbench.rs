@@ -4,7 +4,7 @@ mod conditions;
 
 use std::collections::BTreeMap;
 
-use model::facts::PERCENTILE_BUCKET;
+use model::facts::{PERCENTILE_BUCKET, PRINTED_DECIMALS};
 use model::metric::FAILED_SHARE;
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 
@@ -341,6 +341,9 @@ fn is_whole(count: f64) -> bool {
 /// Sysbench prints a percentile as the edge of one of its 1,024 buckets from 0.001 to 100,000 ms: each is a factor of 1.0182.
 const BUCKET: f64 = 0.0182;
 
+/// It prints rates and milliseconds as `2.00`.
+const DECIMALS: u32 = 2;
+
 const LATENCY: &str = "Latency (ms)";
 const GENERAL: &str = "General statistics";
 const SQL: &str = "SQL statistics";
@@ -423,12 +426,13 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = runs.iter().find_map(|run| run.version.clone());
+    let mut facts = Facts::default();
+    facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
     // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
     if !imported.version.as_ref().is_some_and(|version| version.starts_with("0.")) {
-        let mut facts = Facts::default();
         facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
-        imported.facts.insert(system.to_owned(), facts);
     }
+    imported.facts.insert(system.to_owned(), facts);
     imported.results = runs.iter().map(|run| result(run, system)).collect();
     if runs.len() < output.runs.len() {
         let others = output.runs.len() - runs.len();

@@ -44,6 +44,8 @@ pub const IMPORT_NOTES: &str = "imported.notes";
 const ENDED: &str = "imported.ended";
 /// Width of the buckets from which the tool of an imported system prints percentiles of times, as a share of a value.
 pub const PERCENTILE_BUCKET: &str = "imported.percentile_bucket";
+/// Number of decimals with which the tool of an imported system prints rates, and times in milliseconds.
+pub const PRINTED_DECIMALS: &str = "imported.decimals";
 /// Present only where étalon itself has not met the real engine.
 pub const UNTRIED: &str = "engine.untried";
 /// How tables come back before each run, and after a colon what a reader must know of it.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
+use model::facts::PRINTED_DECIMALS;
 use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, parts};
@@ -421,6 +422,9 @@ fn is_log(head: &str, is_line: impl Fn(&[u8]) -> bool) -> bool {
     lines.peek().is_some() && lines.all(|line| is_line(line.as_bytes()))
 }
 
+/// Pgbench prints milliseconds as `2.000`, and rates with six decimals.
+const DECIMALS: u32 = 3;
+
 /// Runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
     let unknown = ["the server's settings", "quantiles"];
@@ -433,11 +437,12 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     }
     import.version = found.runs.iter().find_map(|run| run.version.clone());
     let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
+    let mut facts = Facts::default();
+    facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
     if !servers.is_empty() {
-        let mut facts = Facts::default();
         facts.identity("server.version", servers.into_iter().collect::<Vec<_>>().join(", "));
-        import.facts.insert(system.to_owned(), facts);
     }
+    import.facts.insert(system.to_owned(), facts);
     import.note_failed();
     import.note_not_understood(&found.not_understood);
     import

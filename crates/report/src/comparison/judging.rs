@@ -13,7 +13,7 @@ use super::warning::{Warning, mark_name};
 use super::{centre, failures};
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
-use crate::number::{count, is_time};
+use crate::number::{RowUnit, count, is_time};
 
 const RESAMPLES: u32 = 1_999;
 
@@ -244,6 +244,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
+    warnings.extend(no_spread(estimate.as_ref(), rounding, metric, &sample_a, &sample_b));
     let estimate = estimate.map(|found| widened(found, clock, rounding, &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
     let repeated = estimate
@@ -314,9 +315,12 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     [a, b].into_iter().filter_map(|side| stats::clock_step(side.values())).reduce(f64::max)
 }
 
-/// Finds the step of values that another tool printed. Whatever unit a time was converted to, it was printed in the one in
-/// which it has one to three digits before the point.
-fn printed_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+/// Finds the step of values that another tool printed: of the decimals that it prints, or else of those that the values have.
+/// Whatever unit a time was converted to, it was printed in the one in which it has one to three digits before the point.
+fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    if let Some(step) = step_of_tool(evidence, cases, metric) {
+        return Some(step);
+    }
     let positive = a.values().iter().chain(b.values()).copied().filter(|value| *value > 0.0);
     let least = positive.fold(f64::INFINITY, f64::min);
     let unit =
@@ -326,6 +330,22 @@ fn printed_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 
 fn in_unit(side: &Sample, unit: f64) -> Vec<f64> {
     side.values().iter().map(|value| value / unit).collect::<Vec<f64>>()
+}
+
+/// One in the last decimal that the tool prints, where that is known of all sides: zeros at the end of a value are digits, too.
+fn step_of_tool(evidence: &Evidence, cases: &[u32], metric: &Metric) -> Option<f64> {
+    if !is_time(&metric.unit) && metric.quantity() != Quantity::Rate {
+        return None;
+    }
+    let decimals: Option<Vec<i32>> = cases
+        .iter()
+        .map(|case| {
+            let facts = evidence.facts_of(&evidence.case(*case)?.system)?;
+            facts.get(model::facts::PRINTED_DECIMALS)?.parse().ok()
+        })
+        .collect();
+    let step = 10_f64.powi(-decimals?.into_iter().min()?);
+    Some(if is_time(&metric.unit) { step / RowUnit::named(&metric.unit, "ms").convert(1.0) } else { step })
 }
 
 /// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
@@ -363,7 +383,8 @@ fn rounding_step(
         let bucket =
             of_sides.iter().copied().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
         let bucket = bucket.map(|share| share * both.iter().copied().fold(0.0, f64::max));
-        return if is_counted { None } else { printed_step(metric, a, b).into_iter().chain(bucket).reduce(f64::max) };
+        let printed = printed_step(evidence, &of_sides, metric, a, b);
+        return if is_counted { None } else { printed.into_iter().chain(bucket).reduce(f64::max) };
     }
     if quantity == Quantity::Cpu {
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
@@ -415,6 +436,14 @@ fn widened(estimate: Estimate, clock: Option<f64>, rounding: Option<f64>, a: &Si
     }
     let half = step / 2.0 * (1.0 / a.median + 1.0 / b.median);
     Estimate { lo: estimate.lo * (-half).exp(), hi: estimate.hi * half.exp(), ..estimate }
+}
+
+/// Says what the interval is of, where the runs of each side are all alike: not of their spread, since they have none.
+fn no_spread(estimate: Option<&Estimate>, step: Option<f64>, metric: &Metric, a: &Sample, b: &Sample) -> Option<Warning> {
+    let (_, step) = (estimate?, step?);
+    let is_constant =
+        [a, b].iter().all(|side| side.n() > 1 && side.values().iter().all(|value| *value == side.values()[0]));
+    is_constant.then(|| Warning::NoSpread { step, unit: metric.unit.clone() })
 }
 
 fn excludes_one(estimate: &Estimate) -> bool {

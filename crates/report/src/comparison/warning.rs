@@ -28,6 +28,12 @@ pub enum Warning {
     },
     /// All values are multiples of a clock's step.
     QuantisedClock { step: f64, unit: String },
+    /// All runs of each side have the same value.
+    NoSpread {
+        /// What the values may be rounded to.
+        step: f64,
+        unit: String,
+    },
     /// Runs carry a mark.
     Marked {
         side: Option<SideLetter>,
@@ -96,6 +102,7 @@ impl Warning {
             Warning::Drift { .. } => "drift",
             Warning::Bimodal { .. } => "bimodal",
             Warning::QuantisedClock { .. } => "quantised-clock",
+            Warning::NoSpread { .. } => "no-spread",
             Warning::Marked { kind, .. } => kind.as_str(),
             Warning::UnequallyDisturbed { .. } => "unequally-disturbed",
             Warning::Unpaired { .. } => "unpaired",
@@ -162,6 +169,7 @@ impl Warning {
                 let step = unit.print(*step, Script::Plain);
                 format!("quantised clock: every value is a multiple of {step} {}", unit.name())
             }
+            Warning::NoSpread { step, unit } => no_spread(*step, unit),
             Warning::Marked { side, kind, runs, of, detail, .. } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
@@ -207,6 +215,15 @@ impl Warning {
             Warning::SameServer { detectable } => same_server(*detectable),
         }
     }
+}
+
+fn no_spread(step: f64, unit: &str) -> String {
+    let unit = RowUnit::new(unit, [step]);
+    format!(
+        "all runs of a side have the same value: the interval is as wide as rounding to {} {} makes it",
+        unit.print(step, Script::Plain),
+        unit.name()
+    )
 }
 
 fn same_server(detectable: Option<f64>) -> String {

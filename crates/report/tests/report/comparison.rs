@@ -278,6 +278,28 @@ fn a_bucket_is_a_step_only_for_tools_that_print_buckets() {
 }
 
 #[test]
+fn zeros_at_the_end_are_digits_of_a_tool_that_prints_them() {
+    let found = |decimals: Option<&str>, old: f64, new: f64| {
+        let mut made = Builder { rounds: 6, clients: vec![4], ..Builder::default() }.build();
+        report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
+        for facts in made.evidence.facts.values_mut() {
+            decimals.into_iter().for_each(|count| facts.passing(model::facts::PRINTED_DECIMALS, count));
+        }
+        made.change("rollback-journal", "response_p99", |_, _| old);
+        made.change("wal", "response_p99", |_, _| new);
+        row(&set(&made), "", "response_p99").clone()
+    };
+    // 1.00 ms and 1.20 ms.
+    assert_eq!(found(None, 1_000.0, 1_200.0).no_verdict(), Some(&NoVerdict::UnderClockStep));
+    let told = found(Some("2"), 1_000.0, 1_200.0);
+    assert_eq!(told.verdict(), Some(Verdict::Slower), "{told:?}");
+    let why = told.warnings.iter().find(|warning| warning.kind() == "no-spread").map(Warning::text);
+    let expected = "all runs of a side have the same value: the interval is as wide as rounding to 10.0 µs makes it";
+    assert_eq!(why.as_deref(), Some(expected));
+    assert_eq!(found(Some("1"), 1_000.0, 1_100.0).no_verdict(), Some(&NoVerdict::UnderClockStep), "one digit");
+}
+
+#[test]
 fn processor_time_in_ticks_shows_no_difference_of_one() {
     for unit in ["ms", "s/GiB"] {
         let mut made = Builder { rounds: 8, clients: vec![4], ..Builder::default() }.build();
