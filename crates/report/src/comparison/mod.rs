@@ -19,6 +19,7 @@ mod options;
 mod projection;
 mod remedy;
 mod reset;
+mod rounding;
 mod row;
 mod set;
 mod steadiness;

@@ -31,6 +31,7 @@ mod pages;
 mod pilot;
 mod published;
 mod remedies;
+mod rounding;
 mod rows;
 mod text;
 mod unfinished;

@@ -1,0 +1,184 @@
+//! What values may be rounded to, by a clock or by those who printed them, and what that leaves of a difference.
+
+use model::metric::CONCURRENCY;
+use model::{Length, Metric, Quantity, Role, Value};
+use stats::Sample;
+
+use super::judging::{Index, RowCases};
+use super::row::{Estimate, NoVerdict, Side};
+use super::set::Rules;
+use super::warning::Warning;
+use crate::evidence::Evidence;
+use crate::number::{RowUnit, is_time};
+
+/// The coarser clock's step. Each side is checked alone: they may have different clocks.
+pub fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    if !is_time(&metric.unit) {
+        return None;
+    }
+    [a, b].into_iter().filter_map(|side| stats::clock_step(side.values())).reduce(f64::max)
+}
+
+/// Finds the step of values that another tool printed: of the decimals that it prints, or else of those that the values have.
+/// Whatever unit a time was converted to, it was printed in the one in which it has one to three digits before the point.
+fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    if let Some(step) = step_of_tool(evidence, cases, metric) {
+        return Some(step);
+    }
+    let positive = a.values().iter().chain(b.values()).copied().filter(|value| *value > 0.0);
+    let least = positive.fold(f64::INFINITY, f64::min);
+    let unit =
+        if is_time(&metric.unit) { 1e3_f64.powi((least.log10() / 3.0).floor().clamp(-3.0, 3.0) as i32) } else { 1.0 };
+    stats::rounding_step(&in_unit(a, unit), &in_unit(b, unit)).map(|step| step * unit)
+}
+
+fn in_unit(side: &Sample, unit: f64) -> Vec<f64> {
+    side.values().iter().map(|value| value / unit).collect::<Vec<f64>>()
+}
+
+/// One in the last decimal that the tool prints, where that is known of all sides: zeros at the end of a value are digits, too.
+fn step_of_tool(evidence: &Evidence, cases: &[u32], metric: &Metric) -> Option<f64> {
+    if !is_time(&metric.unit) && metric.quantity() != Quantity::Rate {
+        return None;
+    }
+    let decimals: Option<Vec<i32>> = cases
+        .iter()
+        .map(|case| {
+            let facts = evidence.facts_of(&evidence.case(*case)?.system)?;
+            facts.get(model::facts::PRINTED_DECIMALS)?.parse().ok()
+        })
+        .collect();
+    let step = 10_f64.powi(-decimals?.into_iter().min()?);
+    Some(if is_time(&metric.unit) { step / RowUnit::named(&metric.unit, "ms").convert(1.0) } else { step })
+}
+
+/// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
+fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<f64> {
+    let rank = metric.id.rsplit_once("_p")?.1;
+    let is_percentile = is_time(&metric.unit) && !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_percentile {
+        return None;
+    }
+    evidence.facts_of(&evidence.case(case)?.system)?.get(model::facts::PERCENTILE_BUCKET)?.parse().ok()
+}
+
+/// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
+/// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values show it.
+pub fn rounding_step(
+    evidence: &Evidence,
+    index: &Index<'_>,
+    metric: &Metric,
+    cases: &RowCases<'_>,
+    a: &Sample,
+    b: &Sample,
+) -> Option<f64> {
+    /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
+    const OWN: f64 = 1.0 / 1024.0;
+    let quantity = metric.quantity();
+    let hardly_varies = [a, b].into_iter().any(|side| stats::hardly_varies(side.values()));
+    if metric.role == Role::Diagnostic || !hardly_varies || a.n() == 0 || b.n() == 0 {
+        return None;
+    }
+    let both: Vec<f64> = a.values().iter().chain(b.values()).copied().collect();
+    let of_sides: Vec<u32> = cases.a.iter().chain(cases.b).copied().collect();
+    if of_sides.iter().copied().any(|case| evidence.is_imported(case)) {
+        // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
+        let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
+        let bucket =
+            of_sides.iter().copied().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
+        let bucket = bucket.map(|share| share * both.iter().copied().fold(0.0, f64::max));
+        let printed = printed_step(evidence, &of_sides, metric, a, b);
+        return if is_counted { None } else { printed.into_iter().chain(bucket).reduce(f64::max) };
+    }
+    if quantity == Quantity::Cpu {
+        // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
+        return stats::common_step(both.iter().copied());
+    }
+    if is_time(&metric.unit) {
+        return Some(OWN * both.iter().copied().fold(0.0, f64::max));
+    }
+    of_sides
+        .iter()
+        .copied()
+        .filter_map(|case| match length_of(evidence, case) {
+            Length::Duration(length) if quantity == Quantity::Rate => {
+                Some(ending_together(evidence, index, case)? / length.as_secs_f64())
+            }
+            _ => None,
+        })
+        .reduce(f64::max)
+}
+
+fn length_of(evidence: &Evidence, case: u32) -> Length {
+    let schedule = &evidence.header_of(case).plan.schedule;
+    evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
+}
+
+/// The operations by which a count in the measured part may move at once. `None` where those at its edges count by their
+/// shares, which stores of earlier builds do not: there all clients of a closed loop may end together.
+fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
+    let point = &evidence.case(case)?.point;
+    if positive(point, "rate").is_some() {
+        return Some(1.0);
+    }
+    let has_shares = index.has(case, CONCURRENCY);
+    (!has_shares).then(|| positive(point, "clients").or_else(|| positive(point, "depth")).unwrap_or(1.0))
+}
+
+fn positive(point: &model::Point, key: &str) -> Option<f64> {
+    point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0)
+}
+
+/// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
+pub fn widened(estimate: Estimate, clock: Option<f64>, rounding: Option<f64>, a: &Side, b: &Side) -> Estimate {
+    // Where values vary by a clock's steps, what each is off by is evened out over the runs.
+    let clock = if estimate.p_t == 0.0 { clock } else { None };
+    let step = clock.into_iter().chain(rounding).reduce(f64::max);
+    let (Some(step), Some(a), Some(b)) = (step, &a.summary, &b.summary) else { return estimate };
+    if a.median <= 0.0 || b.median <= 0.0 {
+        return estimate;
+    }
+    let half = step / 2.0 * (1.0 / a.median + 1.0 / b.median);
+    Estimate { lo: estimate.lo * (-half).exp(), hi: estimate.hi * half.exp(), ..estimate }
+}
+
+/// Says what the interval is of, where the runs of each side are all alike: not of their spread, since they have none.
+pub fn no_spread(
+    estimate: Option<&Estimate>,
+    step: Option<f64>,
+    metric: &Metric,
+    a: &Sample,
+    b: &Sample,
+) -> Option<Warning> {
+    let (_, step) = (estimate?, step?);
+    let is_constant =
+        [a, b].iter().all(|side| side.n() > 1 && side.values().iter().all(|value| *value == side.values()[0]));
+    is_constant.then(|| Warning::NoSpread { step, unit: metric.unit.clone() })
+}
+
+pub fn excludes_one(estimate: &Estimate) -> bool {
+    estimate.lo > 1.0 || estimate.hi < 1.0
+}
+
+/// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
+pub fn under_step(
+    step: f64,
+    a: &Side,
+    b: &Side,
+    estimate: &Estimate,
+    are_apart: bool,
+    rules: &Rules,
+) -> Option<NoVerdict> {
+    /// Tolerance between tick lengths.
+    const JITTER: f64 = 1.01;
+    let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
+    let are_equal =
+        is_within_margin(estimate.lo, rules) && is_within_margin(estimate.hi, rules) && step <= rules.margin * a.min(b);
+    // What distinguishes the sides but for what the steps can do may be of the steps.
+    let is_open = are_apart && !excludes_one(estimate);
+    (((a - b).abs() <= JITTER * step || is_open) && !are_equal).then_some(NoVerdict::UnderClockStep)
+}
+
+fn is_within_margin(ratio: f64, rules: &Rules) -> bool {
+    ratio.ln().abs() <= (1.0 + rules.margin).ln()
+}
