@@ -23,7 +23,7 @@ if [ -s "$junit.part" ]; then mv "$junit.part" "$junit"; else rm -f "$junit.part
 { echo '<!-- etalon gate -->'; "$etalon" --quiet gate --format markdown "$@" 2>&1; } >"$comment"
 cat "$comment" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
 # After anything else the gate has not looked at a store: the last comment stays.
-case $code in 0 | 1 | 2 | 4) ;; *) comment= ;; esac
+case $code in 0 | 1 | 4) ;; *) comment= ;; esac
 
 {
     printf 'exit-code=%s\n' "$code"

@@ -2,6 +2,7 @@
 
 mod comparing;
 mod conduct;
+mod gating;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use formats::pgbench::SeventhColumn;
 
 pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
+pub use gating::{GateArgs, GateFormat, OnInconclusive};
 
 use crate::commands::import::AUTO;
 
@@ -37,8 +39,8 @@ mod heading {
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done · 1 finished, but runs failed or the gate did not pass · 2 error in arguments or \
-                  plan · 3 could not run · 4 inconclusive when asked to fail · 130 interrupted, resumable"
+    after_help = "Exit codes: 0 done · 1 finished, but runs failed or the gate found a regression · 2 error in arguments or \
+                  plan · 3 could not run · 4 the gate is undecided · 130 interrupted, resumable"
 )]
 pub struct Cli {
     /// Print one JSON object on stdout instead of text
@@ -356,55 +358,6 @@ pub struct SqlioArgs {
     /// How the load is made
     #[command(flatten)]
     pub loading: Loading,
-}
-
-/// `etalon gate`.
-#[derive(Args, Clone, Debug)]
-pub struct GateArgs {
-    /// The experiment's store; with `--baseline` that of the candidate, as STORE or STORE:SYSTEM
-    pub store: String,
-    /// Earlier experiment to compare the candidate with, as STORE or STORE:SYSTEM
-    ///
-    /// The answer includes whatever changed between the two
-    #[arg(long, value_name = "STORE", help_heading = heading::SYSTEMS)]
-    pub baseline: Option<String>,
-    /// How
-    #[command(flatten)]
-    pub comparing: Comparing,
-    /// Fail on a regression beyond this, such as `5%` [default: the plan's margin]
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true, help_heading = heading::COMPARISON)]
-    pub max_regression: Option<String>,
-    /// What an inconclusive row does
-    #[arg(long, value_name = "WHAT", default_value = "pass", help_heading = heading::COMPARISON)]
-    pub inconclusive: OnInconclusive,
-    /// Fewest compared rows with which the gate passes [default: all rows of the plan]
-    #[arg(long, value_name = "N", help_heading = heading::COMPARISON)]
-    pub min_rows: Option<usize>,
-    /// How to print the answer
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = heading::OUTPUT)]
-    pub format: GateFormat,
-}
-
-/// What an inconclusive row does to a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OnInconclusive {
-    /// It lets pass
-    Pass,
-    /// It ends with exit code 4
-    Fail,
-}
-
-/// How a gate says its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GateFormat {
-    /// Lines of text
-    Text,
-    /// Annotations of GitHub Actions
-    Github,
-    /// JUnit XML
-    Junit,
-    /// Markdown
-    Markdown,
 }
 
 /// `etalon import`.

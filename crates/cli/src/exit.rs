@@ -9,7 +9,7 @@ pub enum Exit {
     UserError,
     /// No connection, no permission, a full disk.
     CouldNotRun,
-    /// A row is inconclusive, and the command was asked to fail on that.
+    /// The gate cannot say: it has too few results, or a row is open and it was asked to fail on that.
     Inconclusive,
     Interrupted,
 }

@@ -6,15 +6,20 @@
 //! listed and say nothing of the candidate.
 
 mod format;
+mod limits;
 
 pub use format::{Format, render};
+pub use limits::{Limit, LimitError};
+
+use std::collections::BTreeMap;
 
 use model::{Direction, Quantity};
 
 use crate::comparison::{
-    Comparison, ComparisonSet, NoVerdict, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning,
+    Comparison, ComparisonSet, NoVerdict, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Table, Unmeasured,
+    Warning,
 };
-use crate::evidence::Unfinished;
+use crate::evidence::{Evidence, Unfinished};
 use crate::labels::{change, interval_words, metric_name, promise_of};
 use crate::number::{Script, count};
 
@@ -98,6 +103,8 @@ pub struct GateLine {
     pub detail: String,
     /// A figure that takes more operations than the runs had is not asked for: that is a matter of their length.
     pub is_asked: bool,
+    /// The runs that it is of, by their identity in the store.
+    pub runs: Vec<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -112,11 +119,64 @@ pub struct GateOutcome {
     pub apart: Vec<String>,
     /// How the intervals are made; empty where there are none.
     pub interval: String,
+    /// What is known to differ between the sides, a line for each pair of them that has a line that failed.
+    pub changed: Vec<String>,
+    /// Set by [`GateOutcome::with_evidence`].
+    pub record: Record,
+}
+
+/// What a file for other programs says of the experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Names with their values.
+    pub properties: Vec<(&'static str, String)>,
+    /// The first run's start, in milliseconds since 1970, UTC.
+    pub started_unix_ms: Option<i64>,
+    /// Length of the measured part of each run, in seconds.
+    seconds: BTreeMap<i64, f64>,
+}
+
+impl Record {
+    /// How long the measured parts of these runs were, in seconds.
+    pub fn seconds_of(&self, runs: &[i64]) -> f64 {
+        runs.iter().filter_map(|run| self.seconds.get(run)).sum()
+    }
+
+    /// How long those of all runs were.
+    pub fn seconds(&self) -> f64 {
+        self.seconds.values().sum()
+    }
 }
 
 impl GateOutcome {
     pub fn count(&self, status: RowStatus) -> usize {
         self.lines.iter().filter(|line| line.status == status).count()
+    }
+
+    /// Adds what JUnit says of the experiment.
+    #[must_use]
+    pub fn with_evidence(mut self, evidence: &Evidence, set: &ComparisonSet) -> GateOutcome {
+        let header = &evidence.header;
+        self.record = Record {
+            properties: vec![
+                ("experiment", header.plan.name.clone()),
+                ("etalon", header.build.clone()),
+                ("rounds", evidence.rounds().to_string()),
+                ("margin", set.rules.margin.to_string()),
+                ("level", set.rules.level.to_string()),
+                ("max_regression", self.rules.max_regression.to_string()),
+                ("compared", set.compared.join("; ")),
+            ],
+            started_unix_ms: evidence.runs.iter().filter_map(|run| run.started_unix_ms).min(),
+            seconds: evidence.runs.iter().map(|run| (run.id, run.elapsed_s)).collect(),
+        };
+        self
+    }
+
+    /// Rows without an answer, but for those that are not asked for.
+    fn open_rows(&self) -> usize {
+        let is_open = |line: &&GateLine| matches!(line.status, RowStatus::Open | RowStatus::NotCompared);
+        self.lines.iter().filter(|line| line.is_asked).filter(is_open).count()
     }
 
     /// A pass needs [`GateOutcome::rows_asked`].
@@ -141,6 +201,7 @@ impl GateOutcome {
         };
         let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.text()));
         let apart = if self.apart.is_empty() { "" } else { ", measured apart" };
+        let not_asked = self.lines.iter().filter(|line| !line.is_asked).count();
         format!(
             "gate {status}{unfinished}{apart}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
             self.count(RowStatus::Regressed),
@@ -149,19 +210,43 @@ impl GateOutcome {
             self.count(RowStatus::Improved),
             self.count(RowStatus::Held),
             self.count(RowStatus::Open),
-            self.count(RowStatus::NotCompared)
-        )
+            self.count(RowStatus::NotCompared).saturating_sub(not_asked)
+        ) + &not_asked_words(not_asked)
     }
+}
+
+fn not_asked_words(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!(", {rows} with too few operations in a run of this length") }
+}
+
+/// The answer with absolute limits: what the candidate's runs have to keep, whatever the baseline's do. A single system has
+/// these alone.
+///
+/// # Errors
+/// A limit names what there is not, or a unit of another kind.
+pub fn gate_with_limits(
+    evidence: &Evidence,
+    set: &ComparisonSet,
+    rules: &GateRules,
+    limits: &[Limit],
+) -> Result<GateOutcome, LimitError> {
+    let of_limits = limits::lines(evidence, set, limits)?;
+    Ok(judged(set, rules, of_limits).with_evidence(evidence, set))
 }
 
 /// Metrics without a better side are left out.
 pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
+    judged(set, rules, Vec::new())
+}
+
+fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> GateOutcome {
     let lines: Vec<GateLine> = set
         .rows()
         .filter(|row| row.metric.direction != Direction::Neither && row.metric.role != model::Role::Diagnostic)
         .map(|row| line(row, set, rules))
         .chain(set.unmeasured.iter().map(unmeasured))
         .chain(set.one_sided.iter().map(one_sided))
+        .chain(of_limits)
         .collect();
     let mut outcome = GateOutcome {
         status: GateStatus::Passed,
@@ -170,8 +255,10 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         unfinished: set.rules.unfinished,
         apart: apart(set),
         interval: if set.tables.is_empty() { String::new() } else { interval_words(&set.rules) },
+        changed: Vec::new(),
+        record: Record::default(),
     };
-    let open = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
+    let open = outcome.open_rows();
     outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
         GateStatus::Failed
     } else if outcome.unfinished.is_some() {
@@ -185,7 +272,17 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
     } else {
         GateStatus::Passed
     };
+    if outcome.status == GateStatus::Failed {
+        outcome.changed = set.tables.iter().filter_map(differences_of).collect();
+        outcome.changed.dedup();
+    }
     outcome
+}
+
+/// The facts that differ between the sides of a table.
+fn differences_of(table: &Table) -> Option<String> {
+    let differs = crate::text::differences(table, &crate::text::TextOptions::default())?;
+    Some(format!("{} against {} {differs}", table.b, table.a))
 }
 
 fn apart(set: &ComparisonSet) -> Vec<String> {
@@ -227,6 +324,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         sides: format!("{} against {}", row.b.label, row.a.label),
         detail,
         is_asked: !matches!(row.no_verdict(), Some(NoVerdict::TooFewOperations { .. })) || status == RowStatus::Failed,
+        runs: [&row.a, &row.b].iter().flat_map(|side| &side.runs).map(|point| point.run).collect(),
     }
 }
 
@@ -241,6 +339,7 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
         sides: "all".to_owned(),
         detail: format!("no run was measured{failed}: {}", benchmark.reason),
         is_asked: true,
+        runs: Vec::new(),
     }
 }
 
@@ -251,6 +350,7 @@ fn one_sided(case: &OneSided) -> GateLine {
         sides: format!("{} against {}", case.b, case.a),
         detail: case.text(),
         is_asked: true,
+        runs: Vec::new(),
     }
 }
 

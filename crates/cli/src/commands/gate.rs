@@ -1,7 +1,9 @@
 //! `etalon gate`: pass or fail, for continuous integration.
 
 use model::share::REGRESSION;
-use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, gate, render};
+use report::gate::{
+    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, gate_with_limits, render,
+};
 use serde_json::json;
 
 use super::report::{options, set_of, share};
@@ -26,7 +28,9 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         },
         min_rows: args.min_rows,
     };
-    let outcome = gate(&set, &rules);
+    let limits: Vec<Limit> =
+        args.limit.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(|error| no_limit(&error))?;
+    let outcome = gate_with_limits(&evidence, &set, &rules, &limits).map_err(|error| no_limit(&error))?;
     let format = match args.format {
         GateFormat::Text => Format::Text,
         GateFormat::Github => Format::Github,
@@ -38,9 +42,6 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::TooFewRows | GateStatus::Unfinished if args.inconclusive == OnInconclusive::Fail => {
-            Ok(Exit::Inconclusive)
-        }
         GateStatus::TooFewRows => Err(too_few(&outcome)),
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
@@ -50,19 +51,30 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
             } else {
                 format!("run the rest with `{}`", resume_command(&candidate.store))
             };
-            Err(CliError::user(text).hint(hint))
+            Err(undecided(text).hint(hint))
         }
     }
+}
+
+fn no_limit(error: &LimitError) -> CliError {
+    CliError::user(format!("`--limit`: {error}")).hint(error.hint())
+}
+
+/// Nothing can be said yet, which is no regression and no wrong use.
+fn undecided(message: String) -> CliError {
+    CliError { exit: Exit::Inconclusive, ..CliError::user(message) }
 }
 
 fn too_few(outcome: &GateOutcome) -> CliError {
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
     let error =
-        CliError::user(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
+        undecided(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
     match compared {
-        0 => error.hint("a verdict takes 6 rounds and two systems; `etalon compare STORE` shows what is missing"),
+        0 => error
+            .hint("a verdict takes 6 rounds and two systems; `etalon compare STORE` shows what is missing")
+            .hint("a single system can be held to a limit: `--limit 'p99 <= 20ms'`"),
         _ => error.hint(format!(
-            "`etalon compare STORE` shows why a row has no verdict; `--min-rows {compared}` lets so many be enough"
+            "`etalon compare STORE` shows why a row has no verdict; `--min-rows {compared}` makes {compared} compared rows enough"
         )),
     }
 }
@@ -90,6 +102,7 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         "measured_apart": !outcome.apart.is_empty(),
         "notes": outcome.apart,
         "interval": outcome.interval,
+        "changed": outcome.changed,
         "rows": rows,
     })
 }

@@ -40,9 +40,9 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     scene.etalon(&["export", store.to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
     scene.etalon(&["import", "tidy", "t.csv", "-o", "told"]).says(0, &[]);
     assert!(scene.etalon(&["compare", "told.etalon", "--markdown"]).stdout.contains("of 6 rounds have run"));
-    scene.etalon(&["gate", "told.etalon", "--min-rows", "1"]).says(2, &["hint: run the rest where "]);
+    scene.etalon(&["gate", "told.etalon", "--min-rows", "1"]).says(4, &["hint: run the rest where "]);
     let gate = scene.etalon(&["gate", store.to_str().unwrap(), "--min-rows", "1"]);
-    gate.says(2, &["is under way or was stopped (", "hint: run the rest with `etalon resume "]);
+    gate.says(4, &["is under way or was stopped (", "hint: run the rest with `etalon resume "]);
     scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
     assert!(before < 24 && measured(&store) == 24);
 }

@@ -89,7 +89,7 @@ fn unequal_durability_is_allowed_after_the_run_or_for_it() {
     // The gate and the report, too.
     let store = scene.store();
     let store = store.to_str().unwrap();
-    scene.etalon(&["gate", store]).says(2, &[]);
+    scene.etalon(&["gate", store]).says(4, &[]);
     scene.etalon(&["gate", store, "--allow-unequal-durability"]).says(0, &[]);
     scene.etalon(&["report", store, "--allow-unequal-durability", "-o", "r.html"]).says(0, &[]);
     let html = std::fs::read_to_string(scene.path().join("r.html")).unwrap();

@@ -123,7 +123,7 @@ fn a_gate_does_not_pass_a_candidate_that_fails_or_rows_that_were_not_compared() 
     assert!(ran.stdout.contains("failed        points, clients=4, throughput"), "{}", ran.stdout);
     // A single round tells nothing of any row.
     let single = experiment("", "", "rounds = 1\nwarmup = \"10ms\"\nduration = \"1s\"");
-    single.etalon(&["gate", single.store().to_str().unwrap()]).says(2, &["of the 6 rows that it asks for"]);
+    single.etalon(&["gate", single.store().to_str().unwrap()]).says(4, &["of the 6 rows that it asks for"]);
 }
 
 #[test]
@@ -133,8 +133,22 @@ fn a_gate_asks_for_no_quantile_that_takes_more_operations() {
     let ran = short.etalon(&["gate", short.store().to_str().unwrap(), "--max-regression", "50%"]);
     ran.says(0, &[]);
     assert!(ran.stdout.contains("not compared  points, clients=1, response p99"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("gate not failed, which is no pass of all rows: "), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("passed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("gate passed: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" with too few operations in a run of this length"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_gate_holds_a_system_to_absolute_limits() {
+    let scene = experiment("service_us=200", "service_us=300", SCHEDULE);
+    let store = scene.store();
+    let gate =
+        |limit: &str| scene.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "100%", "--limit", limit]);
+    gate("p99 <= 10s").says(0, &[]);
+    assert!(gate("p50 <= 1us").stdout.contains("limit p50 <= 1 us): "), "{}", gate("p50 <= 1us").stdout);
+    gate("p50 <= 1us").says(1, &[]);
+    gate("p50 <= 20").says(2, &["`p50` is in us", "write the unit of time"]);
+    gate("p98 <= 20ms").says(2, &["no run measured `p98`"]);
+    gate("fast").says(2, &["`fast` is no limit", "`p99 <= 20ms`"]);
 }
 
 #[test]
@@ -181,7 +195,7 @@ fn a_sequential_order_gets_no_verdict_unless_the_plan_allows_it() {
     ran.says(0, &[]);
     assert!(ran.stdout.contains("`allow_sequential_order = true`"), "{}", ran.stdout);
     assert!(verdicts(&scene).iter().all(|verdict| verdict == "none"));
-    scene.etalon(&["gate", scene.store().to_str().unwrap()]).says(2, &[]);
+    scene.etalon(&["gate", scene.store().to_str().unwrap()]).says(4, &[]);
     // A round trip keeps it sequential.
     scene.etalon(&["export", scene.store().to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
     scene.etalon(&["import", "tidy", "t.csv", "-o", "again.etalon"]).says(0, &[]);

@@ -21,6 +21,11 @@ pub struct Figure {
     pub warnings: Vec<Warning>,
 }
 
+/// The figures of every case and metric, whatever is shown.
+pub fn all_figures(evidence: &Evidence, rules: &Rules) -> Vec<Figure> {
+    figures(evidence, &Index::new(evidence), &MetricFilter::All, rules)
+}
+
 /// The figures of every case.
 pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
     let mut figures = Vec::new();

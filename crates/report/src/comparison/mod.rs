@@ -32,6 +32,7 @@ pub(crate) use failures::SHARE_MARGIN;
 pub(crate) use families::is_asked;
 pub use families::{Families, Family};
 pub use figures::Figure;
+pub(crate) use figures::all_figures;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::Index;
 pub(crate) use missing_runs::unfair;

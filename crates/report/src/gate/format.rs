@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use super::{GateLine, GateOutcome, GateStatus, RowStatus};
+use super::{GateLine, GateOutcome, GateStatus, Record, RowStatus};
 use crate::markdown::escape;
 use crate::text::clean;
 
@@ -57,6 +57,9 @@ fn text(outcome: &GateOutcome) -> String {
     for line in &outcome.lines {
         let _ = writeln!(out, "{:<12}  {}", line.status.as_str(), described(line));
     }
+    for line in &outcome.changed {
+        let _ = writeln!(out, "{}", clean(line));
+    }
     if !outcome.interval.is_empty() {
         let _ = writeln!(out, "{}", outcome.interval);
     }
@@ -76,6 +79,9 @@ fn github(outcome: &GateOutcome) -> String {
                 writeln!(out, "::{level} title=etalon: {}::{}", line.status.as_str(), github_data(&described(line)));
         }
     }
+    for line in &outcome.changed {
+        let _ = writeln!(out, "::notice title=etalon gate::{}", github_data(&clean(line)));
+    }
     let level = match outcome.status {
         GateStatus::Passed => "notice",
         GateStatus::NotFailed => "warning",
@@ -90,6 +96,7 @@ fn github(outcome: &GateOutcome) -> String {
 fn level(line: &GateLine) -> Option<&'static str> {
     match line.status {
         RowStatus::Regressed | RowStatus::Failed => Some("error"),
+        RowStatus::NotCompared if !line.is_asked => None,
         RowStatus::Open | RowStatus::NotCompared => Some("warning"),
         RowStatus::Improved => Some("notice"),
         RowStatus::Held => None,
@@ -108,9 +115,13 @@ fn junit(outcome: &GateOutcome) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,
-        "<testsuite name=\"etalon gate\" tests=\"{}\" failures=\"{failures}\" errors=\"{nothing}\" skipped=\"{skipped}\">",
-        outcome.lines.len() + nothing
+        "<testsuite name=\"etalon gate\" tests=\"{}\" failures=\"{failures}\" errors=\"{nothing}\" skipped=\"{skipped}\" \
+         time=\"{:.3}\"{}>",
+        outcome.lines.len() + nothing,
+        outcome.record.seconds(),
+        timestamp(&outcome.record)
     );
+    out.push_str(&properties(&outcome.record));
     for line in &outcome.lines {
         let name = xml(&line.name);
         let class = xml(&line.sides);
@@ -126,14 +137,16 @@ fn junit(outcome: &GateOutcome) -> String {
                 format!("<system-out>{}: {detail}</system-out>", line.status.as_str())
             }
         };
-        let _ = writeln!(out, "  <testcase classname=\"{class}\" name=\"{name}\">{body}</testcase>");
+        let time = outcome.record.seconds_of(&line.runs);
+        let _ = writeln!(out, "  <testcase classname=\"{class}\" name=\"{name}\" time=\"{time:.3}\">{body}</testcase>");
     }
     if nothing > 0 {
         let message = xml(&outcome.summary());
         let _ =
             writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
     }
-    let lines: Vec<&str> = outcome.apart.iter().chain([&outcome.interval]).map(String::as_str).collect();
+    let lines: Vec<&str> =
+        outcome.apart.iter().chain(&outcome.changed).chain([&outcome.interval]).map(String::as_str).collect();
     let lines = lines.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
     if !lines.is_empty() {
         let lines = xml(&lines);
@@ -141,6 +154,22 @@ fn junit(outcome: &GateOutcome) -> String {
     }
     out.push_str("</testsuite>\n");
     out
+}
+
+fn timestamp(record: &Record) -> String {
+    let started = record.started_unix_ms.and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    started.map_or_else(String::new, |at| format!(" timestamp=\"{}\"", at.strftime("%Y-%m-%dT%H:%M:%S")))
+}
+
+fn properties(record: &Record) -> String {
+    if record.properties.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("  <properties>\n");
+    for (name, value) in &record.properties {
+        let _ = writeln!(out, "    <property name=\"{name}\" value=\"{}\"/>", xml(value));
+    }
+    out + "  </properties>\n"
 }
 
 fn xml(text: &str) -> String {
@@ -161,6 +190,9 @@ fn markdown(outcome: &GateOutcome) -> String {
             escape(&line.sides),
             escape(&line.detail)
         );
+    }
+    for line in &outcome.changed {
+        let _ = writeln!(out, "\n{}.", escape(line));
     }
     if !outcome.interval.is_empty() {
         let _ = writeln!(out, "\nB vs A: {}.", escape(&outcome.interval));

@@ -204,7 +204,7 @@ fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
 const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
 
 /// `differs: setting.synchronous_commit (on, off), and 3 more`.
-fn differences(table: &Table, options: &TextOptions) -> Option<String> {
+pub(crate) fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     let shown: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
     let named: Vec<String> = shown
         .iter()

@@ -2,7 +2,10 @@
 
 use model::{Absence, NoValue};
 use report::comparison::NoVerdict;
-use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, RowStatus, gate, render};
+use report::gate::{
+    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, RowStatus, gate, gate_with_limits,
+    render,
+};
 use report::{Options, compare};
 
 use crate::evidence::{Builder, Made, Speed};
@@ -250,7 +253,7 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         assert!([&p99.a, &p99.b].iter().all(|side| side.estimate.is_none() && side.runs.is_empty()), "{p99:?}");
         let outcome = gate(&set, &GateRules::default());
         let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared), outcome.rows_asked());
-        assert_eq!((outcome.status, counts), (GateStatus::NotFailed, (0, 1, 2)), "{outcome:?}");
+        assert_eq!((outcome.status, counts), (GateStatus::Passed, (0, 1, 2)), "{outcome:?}");
         let line = outcome.lines.iter().find(|line| line.status == RowStatus::NotCompared).unwrap();
         let said =
             format!("n/a: it takes 1 000 operations in every run of both sides, and {runs} of 40 runs had fewer");
@@ -272,4 +275,77 @@ fn a_quantile_without_enough_operations_fails_nobody() {
     let position = made.evidence.runs.iter().find(|run| of_new(run)).unwrap().planned.position;
     made.fail(position, "server closed the connection");
     assert_eq!(judged(&made, &GateRules::default()).status, GateStatus::Failed);
+}
+
+fn limited(made: &Made, limits: &[&str]) -> Result<GateOutcome, LimitError> {
+    let limits: Vec<Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    gate_with_limits(&made.evidence, &set, &GateRules::default(), &limits)
+}
+
+#[test]
+fn an_absolute_limit_holds_is_broken_or_is_open() {
+    let mut made = built(|_| 1_000.0, 0.002, 8);
+    for system in ["old", "new <&\"|"] {
+        made.change(system, "response_p99", |round, _| 20_000.0 + 100.0 * f64::from(round % 3));
+    }
+    for (limit, expected) in [
+        ("p99 <= 25ms", RowStatus::Held),
+        ("p99 <= 15ms", RowStatus::Regressed),
+        ("p99 <= 20.1ms", RowStatus::Open),
+        ("response p99 <= 0.025 s", RowStatus::Held),
+        ("tps >= 500", RowStatus::Held),
+        ("throughput >= 5,000 tx/s", RowStatus::Regressed),
+    ] {
+        let outcome = limited(&made, &[limit]).unwrap();
+        let of_limit: Vec<_> = outcome.lines.iter().filter(|line| line.sides.contains(", limit ")).collect();
+        // The baseline is not on trial.
+        assert_eq!(of_limit.len(), 1, "{limit}: {outcome:?}");
+        assert_eq!(of_limit[0].status, expected, "{limit}: {of_limit:?}");
+        assert_eq!(outcome.status == GateStatus::Failed, expected == RowStatus::Regressed, "{limit}: {outcome:?}");
+    }
+    assert!(matches!(limited(&made, &["p98 <= 1ms"]), Err(LimitError::UnknownMetric { .. })));
+    assert!(matches!(limited(&made, &["p99 <= 20"]), Err(LimitError::Unit { .. })));
+    assert!(matches!(limited(&made, &["other/p99 <= 20ms"]), Err(LimitError::UnknownBenchmark { .. })));
+}
+
+#[test]
+fn one_system_alone_is_held_to_its_limits() {
+    let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
+    let made = Builder { systems, noise: 0.004, rounds: 3, clients: vec![1], ..Builder::default() }.build();
+    let kept = limited(&made, &["throughput >= 500"]).unwrap();
+    assert_eq!((kept.status, kept.lines.len()), (GateStatus::Passed, 1), "{kept:?}");
+    assert!(kept.lines[0].detail.contains("at least"), "{kept:?}");
+    assert_eq!(limited(&made, &["throughput >= 5000"]).unwrap().status, GateStatus::Failed);
+}
+
+#[test]
+fn a_quantile_that_these_runs_cannot_have_does_not_keep_the_gate_from_passing() {
+    let mut made = built(|_| 1_200.0, 0.004, 8);
+    made.lack_because("old", "response_p99", 0..2, &NoValue::too_few(1_000, "transactions in the run"));
+    let strict = GateRules { inconclusive: Inconclusive::Fail, ..GateRules::default() };
+    let outcome = judged(&made, &strict);
+    assert_eq!(outcome.status, GateStatus::Passed, "{outcome:?}");
+    assert!(outcome.summary().ends_with("0 not compared, 1 with too few operations in a run of this length"));
+    assert!(!render(&outcome, Format::Github).contains("::warning"), "{}", render(&outcome, Format::Github));
+}
+
+#[test]
+fn junit_has_times_and_properties_and_a_failure_what_differs() {
+    let mut made = built(|_| 800.0, 0.004, 8);
+    for (system, facts) in &mut made.evidence.facts {
+        facts.identity("server.version", if system == "old" { "15.14" } else { "16.3" });
+    }
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let outcome = gate_with_limits(&made.evidence, &set, &GateRules::default(), &[]).unwrap();
+    let junit = render(&outcome, Format::Junit);
+    for part in [
+        " timestamp=\"",
+        "<property name=\"rounds\" value=\"8\"/>",
+        " time=\"80.000\"",
+        "server.version (15.14 | 16.3)",
+    ] {
+        assert!(junit.contains(part), "{part}: {junit}");
+    }
+    assert!(render(&outcome, Format::Text).contains("server.version (15.14 | 16.3)"));
 }

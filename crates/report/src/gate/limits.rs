@@ -1,0 +1,305 @@
+//! Absolute limits: `p99 <= 20ms` holds or not, whatever the other side does.
+
+use std::fmt;
+use std::str::FromStr;
+
+use model::Metric;
+
+use super::{GateLine, RowStatus};
+use crate::comparison::{ComparisonSet, Figure, KEY_SYSTEM, Rules, all_figures};
+use crate::evidence::Evidence;
+use crate::labels::metric_name;
+use crate::number::{RowUnit, Script, count, percent};
+
+/// Fewest runs that show whether a limit holds.
+const MIN_RUNS: usize = 3;
+
+/// The side of the limit on which a metric has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    AtMost,
+    AtLeast,
+}
+
+impl Bound {
+    fn as_str(self) -> &'static str {
+        match self {
+            Bound::AtMost => "<=",
+            Bound::AtLeast => ">=",
+        }
+    }
+}
+
+/// An absolute limit on a metric, of all benchmarks or of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    benchmark: Option<String>,
+    /// The name as it was written.
+    metric: String,
+    bound: Bound,
+    value: f64,
+    /// Empty where only a number was written.
+    unit: String,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LimitError {
+    #[error("`{0}` is no limit")]
+    NoLimit(String),
+    #[error("no run measured `{metric}`: there are {}", known.join(", "))]
+    UnknownMetric { metric: String, known: Vec<String> },
+    #[error("there is no benchmark `{benchmark}`: there are {}", known.join(", "))]
+    UnknownBenchmark { benchmark: String, known: Vec<String> },
+    #[error("`{metric}` is in {unit}, and the limit `{written}` is not")]
+    Unit { metric: String, unit: String, written: String },
+}
+
+impl LimitError {
+    /// What to write instead.
+    pub fn hint(&self) -> String {
+        match self {
+            LimitError::NoLimit(_) => {
+                "write METRIC <= VALUE or METRIC >= VALUE: `p99 <= 20ms`, `throughput >= 500`, `write-log/iops >= 5000`"
+                    .to_owned()
+            }
+            LimitError::UnknownMetric { metric, known } => {
+                model::near::did_you_mean(metric, known.iter().map(String::as_str)).unwrap_or_else(|| {
+                    "a benchmark stands before its metric, as in `write-log/iops >= 5000`".to_owned()
+                })
+            }
+            LimitError::UnknownBenchmark { benchmark, known } => {
+                model::near::did_you_mean(benchmark, known.iter().map(String::as_str))
+                    .unwrap_or_else(|| "leave it out, and the limit is for all of them".to_owned())
+            }
+            LimitError::Unit { metric, unit, .. } => match unit.as_str() {
+                "us" | "ns" | "ms" | "s" => format!("write the unit of time: `{metric} <= 20ms`"),
+                unit => format!("write the number alone, or with `{unit}`"),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let benchmark = self.benchmark.as_ref().map_or_else(String::new, |name| format!("{name}/"));
+        let gap = if self.unit.is_empty() { "" } else { " " };
+        write!(f, "{benchmark}{} {} {}{gap}{}", self.metric, self.bound.as_str(), self.value, self.unit)
+    }
+}
+
+impl FromStr for Limit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Limit, LimitError> {
+        parse(text).ok_or_else(|| LimitError::NoLimit(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<Limit> {
+    let at = text.find(['<', '>'])?;
+    let bound = if text[at..].starts_with('<') { Bound::AtMost } else { Bound::AtLeast };
+    let (name, rest) = (text[..at].trim(), text[at + 1..].trim_start_matches('=').trim());
+    let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'_')).count();
+    let value: f64 = rest[..digits].replace([',', '_'], "").parse().ok()?;
+    let (benchmark, metric) = match name.rsplit_once('/') {
+        Some((benchmark, metric)) => (Some(benchmark.trim().to_owned()), metric.trim()),
+        None => (None, name),
+    };
+    (!metric.is_empty()).then(|| Limit {
+        benchmark,
+        metric: metric.to_owned(),
+        bound,
+        value,
+        unit: rest[digits..].trim().to_owned(),
+    })
+}
+
+impl Limit {
+    /// The metrics that are meant: those of this name, or else those of which it is a part, as `p99` is of `response_p99`.
+    fn metrics(&self, figures: &[&Figure]) -> Vec<String> {
+        let asked = self.metric.to_lowercase().replace(['-', ' '], "_");
+        let asked = if asked == "tps" { "throughput" } else { &asked };
+        let ids = || figures.iter().map(|figure| figure.metric.id.as_str());
+        if ids().any(|id| id == asked) {
+            return vec![asked.to_owned()];
+        }
+        // A response time is what a user waits for, so `p99` is not that of a service time.
+        let response = format!("response_{asked}");
+        if ids().any(|id| id == response) {
+            return vec![response];
+        }
+        let mut found: Vec<String> =
+            ids().filter(|id| id.split(['_', '/']).any(|part| part == asked)).map(str::to_owned).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The limit's value in the unit of the metric.
+    fn in_unit(&self, metric: &Metric) -> Option<f64> {
+        let unit = self.unit.replace("us", "µs");
+        let is_time = crate::number::is_time(&metric.unit);
+        let scaled = RowUnit::named(&metric.unit, &unit);
+        match unit.as_str() {
+            "" => (!is_time).then_some(self.value),
+            unit if scaled.name() == unit => Some(self.value / scaled.convert(1.0)),
+            unit => {
+                let is_per_second = ["/s", "tps", "iops", "tx/s", "io/s"].contains(&unit);
+                (is_per_second && metric.unit.ends_with("/s")).then_some(self.value)
+            }
+        }
+    }
+}
+
+/// The lines of the limits: one for each case of the candidate that has the metric.
+///
+/// # Errors
+/// A limit names what there is not, or a unit of another kind.
+pub(super) fn lines(evidence: &Evidence, set: &ComparisonSet, limits: &[Limit]) -> Result<Vec<GateLine>, LimitError> {
+    if limits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all = all_figures(evidence, &set.rules);
+    // The baseline is not on trial, unless the sides are no systems.
+    let is_baseline = |figure: &Figure| {
+        set.tables.iter().any(|table| table.compared == KEY_SYSTEM && table.a == figure.side.label)
+            && !set.tables.iter().any(|table| table.b == figure.side.label)
+    };
+    let mut lines = Vec::new();
+    for limit in limits {
+        let of_benchmark: Vec<&Figure> =
+            all.iter().filter(|figure| limit.benchmark.as_ref().is_none_or(|name| *name == figure.benchmark)).collect();
+        if let (true, Some(benchmark)) = (of_benchmark.is_empty(), &limit.benchmark) {
+            let known = names(all.iter().map(|figure| figure.benchmark.as_str()));
+            return Err(LimitError::UnknownBenchmark { benchmark: benchmark.clone(), known });
+        }
+        let metrics = limit.metrics(&of_benchmark);
+        if metrics.is_empty() {
+            let known = names(of_benchmark.iter().map(|figure| figure.metric.id.as_str()));
+            return Err(LimitError::UnknownMetric { metric: limit.metric.clone(), known });
+        }
+        for figure in
+            of_benchmark.into_iter().filter(|figure| metrics.contains(&figure.metric.id) && !is_baseline(figure))
+        {
+            lines.push(line(limit, figure, &set.rules)?);
+        }
+    }
+    Ok(lines)
+}
+
+fn names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in all {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+fn line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, LimitError> {
+    let value = limit.in_unit(&figure.metric).ok_or_else(|| LimitError::Unit {
+        metric: limit.metric.clone(),
+        unit: figure.metric.unit.clone(),
+        written: limit.to_string(),
+    })?;
+    let parts = [figure.benchmark.clone(), figure.label.clone(), metric_name(&figure.metric.id)];
+    let (status, detail) = judged(limit, value, figure, rules);
+    Ok(GateLine {
+        status,
+        name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
+        sides: format!("{}, limit {limit}", figure.side.label),
+        detail,
+        is_asked: true,
+        runs: figure.side.runs.iter().map(|point| point.run).collect(),
+    })
+}
+
+/// Judges a case by one-sided bounds of its mean, that of the logarithms where all values have one.
+fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStatus, String) {
+    let side = &figure.side;
+    let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
+    let Some(summary) = side.summary.filter(|_| !values.is_empty()) else {
+        return (RowStatus::NotCompared, format!("no value: {}", side.missing()));
+    };
+    let unit = RowUnit::new(&figure.metric.unit, [summary.centre()]);
+    let shown = format!("{} {}", unit.print(summary.centre(), Script::Plain), unit.name());
+    if values.len() < MIN_RUNS {
+        let (have, needed) = (count(values.len(), "run"), MIN_RUNS);
+        return (RowStatus::NotCompared, format!("{shown} in {have}, and it takes {needed} to say how sure that is"));
+    }
+    let Some((lowest, highest)) = bounds(&values, rules.level) else {
+        return (RowStatus::NotCompared, format!("{shown}: its runs give no interval"));
+    };
+    let (is_kept, is_broken) = match limit.bound {
+        Bound::AtMost => (highest <= value, lowest > value),
+        Bound::AtLeast => (lowest >= value, highest < value),
+    };
+    let status = match (is_kept, is_broken) {
+        (true, _) => RowStatus::Held,
+        (_, true) => RowStatus::Regressed,
+        _ => RowStatus::Open,
+    };
+    // Where a limit is kept the bound next to it says so, and where it is broken the one that lies beyond it.
+    let (word, bound) = match (limit.bound, status) {
+        (Bound::AtMost, RowStatus::Regressed) | (Bound::AtLeast, RowStatus::Held | RowStatus::Open) => {
+            ("at least", lowest)
+        }
+        _ => ("at most", highest),
+    };
+    let level = percent(rules.level, Script::Plain);
+    (status, format!("{shown}, {word} {} {} with {level} confidence", unit.print(bound, Script::Plain), unit.name()))
+}
+
+/// The one-sided bounds at this level, each for itself.
+fn bounds(values: &[f64], level: f64) -> Option<(f64, f64)> {
+    let first = *values.first()?;
+    if values.iter().all(|value| *value == first) {
+        return Some((first, first));
+    }
+    let runs = values.iter().zip(0..).map(|(value, round)| stats::RunValue { round, value: *value });
+    let sample = stats::Sample::from_runs(runs);
+    let summary = stats::summarise(&sample)?;
+    // A two-sided interval leaves out as much on either side.
+    let share = stats::relative_half_width(&sample, 2.0 * level - 1.0)?;
+    let centre = summary.centre();
+    Some(match summary.geometric {
+        Some(_) => (centre / (1.0 + share), centre * (1.0 + share)),
+        None => (centre - share * centre.abs(), centre + share * centre.abs()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_read_as_people_write_it() {
+        for (text, metric, bound, value, unit) in [
+            ("p99 <= 20ms", "p99", Bound::AtMost, 20.0, "ms"),
+            ("p99<20 ms", "p99", Bound::AtMost, 20.0, "ms"),
+            ("throughput >= 5,000", "throughput", Bound::AtLeast, 5_000.0, ""),
+            ("tps>=0.5 tx/s", "tps", Bound::AtLeast, 0.5, "tx/s"),
+        ] {
+            let limit: Limit = text.parse().unwrap();
+            assert_eq!(
+                (limit.metric.as_str(), limit.bound, limit.value, limit.unit.as_str()),
+                (metric, bound, value, unit)
+            );
+        }
+        let of_one: Limit = "write-log/iops >= 5000".parse().unwrap();
+        assert_eq!((of_one.benchmark.as_deref(), of_one.metric.as_str()), (Some("write-log"), "iops"));
+        assert_eq!(of_one.to_string(), "write-log/iops >= 5000");
+        for wrong in ["", "p99", "p99 = 20ms", "<= 20ms", "p99 <= ms"] {
+            assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::NoLimit(_))), "{wrong}");
+        }
+    }
+
+    /// scipy: `mean ± t.ppf(.95, 4) * std(ddof=1) / sqrt(5)` of the logarithms.
+    #[test]
+    fn bounds_are_one_sided() {
+        let (lowest, highest) = bounds(&[10.0, 11.0, 12.0, 11.0, 10.0], 0.95).unwrap();
+        assert!((lowest - 10.013_703).abs() < 1e-5 && (highest - 11.592_896).abs() < 1e-5, "{lowest} {highest}");
+        assert_eq!(bounds(&[5.0; 4], 0.95).map(|(lo, hi)| (lo - 5.0).abs() + (hi - 5.0).abs() < 1e-9), Some(true));
+    }
+}
