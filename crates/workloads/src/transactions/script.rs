@@ -71,13 +71,30 @@ pub(super) struct Compiler<'o> {
     open: Vec<Open>,
     number: usize,
     text: String,
+    lines: LineStarts,
 }
 
-fn place(text: &str, at: usize, message: String) -> ScriptError {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.matches('\n').count() + 1;
-    ScriptError { line, column: before[line_start..].chars().count() + 1, message }
+/// Offsets at which the lines of a text begin, in ascending order.
+#[derive(Default)]
+struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    fn from_text(text: &str) -> LineStarts {
+        let after_newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        LineStarts(std::iter::once(0).chain(after_newlines).collect())
+    }
+
+    /// The number, from 1, of the line in which an offset lies.
+    fn line_at(&self, at: usize) -> usize {
+        self.0.partition_point(|start| *start <= at)
+    }
+
+    fn error_at(&self, text: &str, at: usize, message: String) -> ScriptError {
+        let at = if text.is_char_boundary(at) { at } else { text.len() };
+        let line = self.line_at(at);
+        let start = self.0.get(line - 1).copied().unwrap_or_default();
+        ScriptError { line, column: text[start..at].chars().count() + 1, message }
+    }
 }
 
 fn unset(name: &str) -> String {
@@ -96,6 +113,7 @@ impl<'o> Compiler<'o> {
             open: Vec::new(),
             number: 0,
             text: String::new(),
+            lines: LineStarts::default(),
         };
         for (name, text) in &options.definitions {
             let slot = compiler.slot_of(name);
@@ -126,7 +144,7 @@ impl<'o> Compiler<'o> {
 
     fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
         let slot = self.slot_of(name);
-        let error = place(&self.text, at, unset(name));
+        let error = self.lines.error_at(&self.text, at, unset(name));
         self.references.push(Reference { script: self.program.scripts.len() - 1, error, slot });
         slot
     }
@@ -134,11 +152,13 @@ impl<'o> Compiler<'o> {
     /// Compiles one more script.
     pub(super) fn script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
         self.text = text.to_owned();
+        self.lines = LineStarts::from_text(text);
         self.number = 0;
         let start = self.program.steps.len();
         let kind = self.program.scripts.len();
         self.program.scripts.push(ScriptEntry { start, weight, kind });
-        let wrong = |(at, message): Wrong| place(text, at, message);
+        let lines = LineStarts::from_text(text);
+        let wrong = |(at, message): Wrong| lines.error_at(text, at, message);
         let everywhere = self.options.protocol == Protocol::Simple;
         let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };
         for item in scan(text, references).map_err(wrong)? {
@@ -221,7 +241,7 @@ impl<'o> Compiler<'o> {
 
     fn push(&mut self, command: ScriptCommand, at: usize) -> usize {
         self.number += 1;
-        let line = place(&self.text, at, String::new()).line;
+        let line = self.lines.line_at(at.min(self.text.len()));
         self.program.steps.push(Step { command, number: self.number, line });
         self.program.steps.len() - 1
     }

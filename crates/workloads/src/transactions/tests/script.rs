@@ -434,3 +434,27 @@ fn first_words_tell_whether_a_transaction_is_open() {
         .collect();
     assert_eq!(followed, [&[true; 5][..], &[false; 2], &[true; 2], &[false; 2], &[true, false]].concat());
 }
+
+/// Twelve times as many statements take about twelve times as long: the bound is loose, since a machine may be busy.
+#[test]
+fn a_long_script_is_read_in_a_time_that_grows_with_it() {
+    fn seconds(statements: usize) -> f64 {
+        let text: String =
+            (0..statements).map(|id| format!("SELECT v FROM t WHERE id = {id} AND x = :client_id;\n")).collect();
+        let times = (0..3).map(|_| {
+            let start = std::time::Instant::now();
+            let program = compile(&text, &[]).unwrap();
+            assert_eq!(program.steps[statements - 1].line, statements);
+            start.elapsed().as_secs_f64()
+        });
+        times.fold(f64::INFINITY, f64::min)
+    }
+    let (short, long) = (seconds(2_000).max(1e-3), seconds(24_000));
+    assert!(long < 60.0 * short, "2,000 statements took {short} s, 24,000 took {long} s");
+}
+
+#[test]
+fn an_error_names_its_line_and_column() {
+    let error = compile("SELECT 1;\nSELECT 'é', :nothing;\n", &[]).unwrap_err();
+    assert_eq!((error.line, error.column), (2, 13), "{error}");
+}
