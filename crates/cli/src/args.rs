@@ -3,6 +3,7 @@
 mod comparing;
 mod conduct;
 mod gating;
+pub mod guessed;
 
 use std::path::PathBuf;
 
@@ -148,15 +149,24 @@ pub struct Question {
     pub system: Vec<String>,
     /// Script that the clients run
     ///
-    /// Several are measured one by one. A file in pgbench's or super-smack's language, or a built-in script. Without it `tpcb-like` and `select-only`, on
-    /// tables that étalon makes
+    /// Several, or one list as in `a.sql,b.sql`, are measured one by one; weights make a mix: `a.sql@9,b.sql@1`. A file in
+    /// pgbench's or super-smack's language, or a built-in script. Without it `tpcb-like` and `select-only`, on tables that étalon
+    /// makes
     #[arg(long, value_name = "FILE|NAME", help_heading = heading::LOAD)]
     pub script: Vec<String>,
     /// Number of clients, or several: `1,8`
     ///
     /// For disks, the number of operations in flight
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = heading::LOAD)]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', help_heading = heading::LOAD)]
     pub clients: Vec<String>,
+    /// Size of pgbench's tables, 100,000 accounts a step, or several: `1,20`
+    ///
+    /// Étalon makes them so large; a script that works on tables of yours has it as `:scale`
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', help_heading = heading::LOAD)]
+    pub scale: Vec<String>,
+    /// Threads that make the load, at most one a client
+    #[arg(long, short = 'j', value_name = "N", help_heading = heading::LOAD, hide_short_help = true)]
+    pub threads: Option<String>,
     /// Time of the whole experiment, such as `5m`
     ///
     /// Rounds and runs are fitted into it. Without it two systems take about a minute

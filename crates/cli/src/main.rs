@@ -25,7 +25,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return without_a_verb(&error),
+        Err(error) => return without_a_verb(&args::guessed::with_advice(error)),
     };
     let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
     let ended = commands::dispatch(cli.command, printer);

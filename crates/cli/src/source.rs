@@ -226,7 +226,7 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     let question = &source.question;
     let catalog = registry.catalog();
     let [named, others @ ..] = question.what.as_slice() else { return asked(source, registry) };
-    let is_timed = !question.clients.is_empty() || question.time.is_some() || !question.script.is_empty();
+    let is_timed = question.shapes_the_load();
     match words::word(named, &catalog)? {
         // As super-smack takes it: `FILE CLIENTS ROUNDS`.
         Word::Script(ScriptKind::Smack) if !is_timed => {
@@ -284,7 +284,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
     let plan = question.what.first().map(String::as_str).unwrap_or_default();
     let refuse = |what: String, hint: String| {
-        CliError::user(format!("`{plan}` is a plan, which says what is run itself, and {what} is named beside it"))
+        CliError::user(format!("`{plan}` is a plan, which says what is run, so {what} cannot be given with it"))
             .hint(hint)
     };
     if let Some(other) = question.what.get(1) {
@@ -305,6 +305,19 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
         return refuse(
             format!("`--clients {clients}`"),
             format!("`--set 'benchmarks.*.clients=[{clients}]'` changes the plan's"),
+        );
+    }
+    if !question.scale.is_empty() {
+        let scale = question.scale.join(",");
+        return refuse(
+            format!("`--scale {scale}`"),
+            format!("`--set 'benchmarks.*.scale=[{scale}]'` changes the plan's"),
+        );
+    }
+    if let Some(threads) = &question.threads {
+        return refuse(
+            format!("`--threads {threads}`"),
+            format!("`--set 'benchmarks.*.threads={threads}'` changes the plan's"),
         );
     }
     let time = question.time.as_deref().unwrap_or_default();

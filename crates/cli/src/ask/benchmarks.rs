@@ -1,6 +1,7 @@
 //! What is asked of systems unless something else is: the benchmarks of a question.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::Catalog;
@@ -8,10 +9,13 @@ use model::near::did_you_mean;
 
 use super::quoted;
 use super::words::{self, ScriptKind};
+use crate::args::Question;
 use crate::error::CliError;
 use crate::source::DISK;
 
 const MOST_CLIENTS: u32 = 100_000;
+const LARGEST_SCALE: u32 = 20_000;
+const MOST_THREADS: u32 = 1_024;
 /// A load that queues where one client has a turn at once, with two clients a core.
 const FEWEST_BUSY: u32 = 4;
 const MOST_BUSY: u32 = 64;
@@ -32,7 +36,41 @@ pub struct Asked {
     pub benchmarks: Vec<Bench>,
     /// Names of benchmarks.
     pub on_tables_of_the_user: Vec<String>,
+    /// Scripts of the user's own that name tables which étalon could make.
+    pub on_tables_to_find: Vec<OwnScript>,
     pub notes: Vec<String>,
+}
+
+/// A script of the user's own that names some of pgbench's tables.
+pub struct OwnScript {
+    /// Its position in [`Asked::benchmarks`].
+    pub index: usize,
+    pub benchmark: String,
+    /// The tables that it names.
+    pub tables: Vec<String>,
+    /// The scale that was asked for.
+    pub scale: Option<String>,
+}
+
+/// What a question says of the load.
+pub struct Load {
+    clients: Vec<u32>,
+    scale: Vec<u32>,
+    threads: Option<u32>,
+}
+
+impl Load {
+    /// Reads the numbers, each once.
+    ///
+    /// # Errors
+    /// One is none, or out of its range.
+    pub fn from_question(question: &Question) -> Result<Load, CliError> {
+        Ok(Load {
+            clients: counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
+            scale: counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
+            threads: counts("--threads", "a number of threads", question.threads.as_slice(), 0..=MOST_THREADS)?.pop(),
+        })
+    }
 }
 
 impl Bench {
@@ -54,30 +92,33 @@ impl Bench {
 /// The benchmarks of a workload.
 ///
 /// # Errors
-/// There is no such script, it is empty, a number of clients is none.
-pub fn for_workload(
-    workload: &str,
-    scripts: &[String],
-    clients: &[String],
-    catalog: &Catalog,
-) -> Result<Asked, CliError> {
-    let clients = counts(clients)?;
+/// There is no such script, it is empty, or the load is none of this workload's.
+pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     match workload {
-        DISK if scripts.is_empty() => Ok(blocks(clients)),
-        DISK => Err(CliError::user(format!("`{}` is a script of SQL, and the systems are disks", scripts[0])).hint(
-            "leave the script out: disks are read and written in blocks; `--clients 1,32` says how many at a time",
-        )),
-        _ => transactions(scripts, clients, catalog),
+        DISK => {
+            let refused = match (scripts.first(), load.scale.first()) {
+                (Some(script), _) => Some((format!("`{script}` is a script of SQL"), "leave the script out: ")),
+                (None, Some(scale)) => Some((format!("`--scale {scale}` is the size of tables"), "leave it out: ")),
+                (None, None) => None,
+            };
+            match refused {
+                None => Ok(blocks(&load.clients)),
+                Some((what, advice)) => Err(CliError::user(format!("{what}, and the systems are disks")).hint(
+                    format!("{advice}disks are read and written in blocks; `--clients 1,32` says how many at a time"),
+                )),
+            }
+        }
+        _ => transactions(scripts, load, catalog),
     }
 }
 
 /// Each once.
-fn counts(written: &[String]) -> Result<Vec<u32>, CliError> {
+fn counts(option: &str, what: &str, written: &[String], range: RangeInclusive<u32>) -> Result<Vec<u32>, CliError> {
     let mut counts = Vec::new();
     for text in written {
-        let count = text.trim().parse().ok().filter(|count| (1..=MOST_CLIENTS).contains(count)).ok_or_else(|| {
-            CliError::user(format!("`--clients {text}`: a number of clients is from 1 to {MOST_CLIENTS}"))
-                .hint("give one or several, as in `--clients 1,8`")
+        let count = text.trim().parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
+            CliError::user(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
+                .hint(format!("give one or several, as in `{option} 1,8`"))
         })?;
         if !counts.contains(&count) {
             counts.push(count);
@@ -93,29 +134,56 @@ fn list(counts: &[u32]) -> String {
     }
 }
 
-fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Result<Asked, CliError> {
+fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
+    let clients = &load.clients;
     // What a commit takes, what many commits are worth together, and what reading takes: more cases take longer to be sure of.
-    let usual = [("tpcb-like", clients_or(&clients, &[1, busy])), ("select-only", clients_or(&clients, &[busy]))];
-    let scripts: Vec<(&str, Vec<u32>)> = match scripts {
+    let usual = [("tpcb-like", clients_or(clients, &[1, busy])), ("select-only", clients_or(clients, &[busy]))];
+    let single: Vec<&str> = scripts.iter().flat_map(|script| singled(script)).collect();
+    let scripts: Vec<(&str, Vec<u32>)> = match single.as_slice() {
         [] => usual.into(),
-        scripts => scripts.iter().map(|script| (script.as_str(), clients_or(&clients, &[1, busy]))).collect(),
+        scripts => scripts.iter().map(|script| (*script, clients_or(clients, &[1, busy]))).collect(),
     };
-    let mut asked = Asked { benchmarks: Vec::new(), on_tables_of_the_user: Vec::new(), notes: Vec::new() };
+    let mut asked = Asked {
+        benchmarks: Vec::new(),
+        on_tables_of_the_user: Vec::new(),
+        on_tables_to_find: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut names: Vec<String> = Vec::new();
     for (script, clients) in scripts {
         let script = checked(script, catalog)?;
         let stem = stem_of(&script.text);
         let numbered = (2..).map(|number| format!("{stem}-{number}"));
         let name = std::iter::once(stem.clone()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default();
-        asked.notes.extend(script.note(&name));
-        if script.tables == TablesOf::User {
-            asked.on_tables_of_the_user.push(name.clone());
+        match &script.tables {
+            TablesOf::User => asked.on_tables_of_the_user.push(name.clone()),
+            TablesOf::Own { named } if script.is_of_user && !named.is_empty() => {
+                asked.on_tables_to_find.push(OwnScript {
+                    index: asked.benchmarks.len(),
+                    benchmark: name.clone(),
+                    tables: named.clone(),
+                    scale: (!load.scale.is_empty()).then(|| list(&load.scale)),
+                });
+            }
+            TablesOf::Own { .. } | TablesOf::Script => {}
         }
-        asked.benchmarks.push(Bench { keys: script.keys(&name, &clients) });
+        asked.benchmarks.push(Bench { keys: script.keys(&name, &clients, load)? });
         names.push(name);
     }
     Ok(asked)
+}
+
+/// The scripts of a list, each of which is measured for itself; a list with weights is one mix.
+fn singled(script: &str) -> Vec<&str> {
+    let is_mix = script.split(',').any(|part| weight_of(part).is_some());
+    if is_mix || Path::new(script).is_file() { vec![script] } else { script.split(',').map(str::trim).collect() }
+}
+
+/// Splits a weight off a part of a mix: `a.sql@9`.
+fn weight_of(part: &str) -> Option<(&str, &str)> {
+    let (name, weight) = part.trim().rsplit_once('@')?;
+    (!weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit())).then_some((name, weight))
 }
 
 fn clients_or(clients: &[u32], usual: &[u32]) -> Vec<u32> {
@@ -138,10 +206,13 @@ impl ScriptKind {
 }
 
 /// Whose tables a script works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum TablesOf {
     /// pgbench's, which étalon makes.
-    Own,
+    Own {
+        /// Those that are named in scripts of the user's own.
+        named: Vec<String>,
+    },
     /// The user's.
     User,
     /// It makes them itself.
@@ -152,10 +223,14 @@ struct Script {
     text: String,
     kind: ScriptKind,
     tables: TablesOf,
+    /// False if all of it is built in.
+    is_of_user: bool,
 }
 
+const SCALE: &str = "100,000 accounts and a branch for each step; clients beyond it wait for one another.";
+
 impl Script {
-    fn keys(&self, name: &str, clients: &[u32]) -> Vec<Key> {
+    fn keys(&self, name: &str, clients: &[u32], load: &Load) -> Result<Vec<Key>, CliError> {
         let mut keys = vec![
             Key { name: "name", value: quoted(name), about: "As it is called in the results." },
             Key { name: "workload", value: quoted(self.kind.workload()), about: self.kind.about() },
@@ -170,63 +245,82 @@ impl Script {
                 about: "At the same time, each on a connection of its own. Each value is a case.",
             },
         ];
-        let tables = |value: &str, about| Key { name: "tables", value: quoted(value), about };
-        match self.tables {
-            TablesOf::Own => keys.push(Key {
-                name: "scale",
-                value: "1".to_owned(),
-                about: "100,000 accounts and a branch for each step; clients beyond it wait for one another.",
-            }),
-            TablesOf::User => {
-                keys.push(tables("none", "It works on tables that are there; `\"own\"` makes pgbench's."))
+        let scale = (!load.scale.is_empty()).then(|| list(&load.scale));
+        match (&self.tables, scale) {
+            (TablesOf::Own { .. }, scale) => {
+                keys.push(Key { name: "scale", value: scale.unwrap_or_else(|| "1".to_owned()), about: SCALE });
             }
-            TablesOf::Script => {}
+            (TablesOf::User, scale) => {
+                keys.push(of_user());
+                keys.extend(scale.map(scale_of_variable));
+            }
+            (TablesOf::Script, None) => {}
+            (TablesOf::Script, Some(scale)) => {
+                return Err(CliError::user(format!(
+                    "`--scale {scale}` is the size of pgbench's tables, and `{name}` makes its own"
+                ))
+                .hint("leave it out: a script in super-smack's language says itself how many rows its tables have"));
+            }
         }
-        keys
+        if let (Some(threads), ScriptKind::Sql) = (load.threads, self.kind) {
+            keys.push(Key { name: "threads", value: threads.to_string(), about: "Threads that make the load." });
+        }
+        Ok(keys)
     }
+}
 
-    /// Whose tables it works on, where that was found out.
-    fn note(&self, name: &str) -> Option<String> {
-        let is_file = self.text.contains(['/', '\\', '.']);
-        (is_file && self.tables == TablesOf::Own).then(|| {
-            format!(
-                "{name} names pgbench's tables: étalon makes its own, at scale 1; `--set benchmarks.{}.tables=none` works on \
-                 yours",
-                super::quoted_key(name)
-            )
-        })
+fn of_user() -> Key {
+    let about = "It works on tables that are there; `\"own\"` makes pgbench's.";
+    Key { name: "tables", value: quoted("none"), about }
+}
+
+fn scale_of_variable(value: String) -> Key {
+    Key { name: "scale", value, about: "What `:scale` is in the script." }
+}
+
+impl Asked {
+    /// Has a script work on the user's tables, in the place of those that étalon would make.
+    pub fn work_on_tables_of_user(&mut self, script: &OwnScript, found_scale: Option<u64>) {
+        let keys = &mut self.benchmarks[script.index].keys;
+        keys.retain(|key| key.name != "scale");
+        keys.push(of_user());
+        let scale = script.scale.clone().or_else(|| found_scale.map(|scale| scale.to_string()));
+        keys.extend(scale.map(scale_of_variable));
+        self.on_tables_of_the_user.push(script.benchmark.clone());
     }
 }
 
 /// A script that is there and not empty.
 fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     if kind_of(script, catalog) == ScriptKind::Smack {
-        if words::built_in_script(script, catalog).is_none() {
+        let is_of_user = words::built_in_script(script, catalog).is_none();
+        if is_of_user {
             contents(script, catalog)?;
         }
-        return Ok(Script { text: as_path(script, catalog), kind: ScriptKind::Smack, tables: TablesOf::Script });
+        let text = as_path(script, catalog);
+        return Ok(Script { text, kind: ScriptKind::Smack, tables: TablesOf::Script, is_of_user });
     }
     let own = workloads::transactions::pgbench_tables(1);
-    let (mut parts, mut tables) = (Vec::new(), TablesOf::User);
+    let (mut parts, mut named, mut has_built_in, mut is_of_user) = (Vec::new(), Vec::new(), false, false);
     for part in script.split(',').map(str::trim) {
-        let (name, weight) = match part.rsplit_once('@') {
-            Some((name, weight)) if weight.bytes().all(|byte| byte.is_ascii_digit()) => (name, format!("@{weight}")),
-            _ => (part, String::new()),
-        };
-        let is_built_in = words::built_in_script(name, catalog).is_some();
-        if is_built_in
-            || own
-                .tables
-                .iter()
-                .any(|table| contents(name, catalog).is_ok_and(|text| text.contains(table.name.as_ref())))
-        {
-            tables = TablesOf::Own;
+        let (name, weight) =
+            weight_of(part).map_or((part, String::new()), |(name, weight)| (name, format!("@{weight}")));
+        if words::built_in_script(name, catalog).is_some() {
+            has_built_in = true;
         } else {
-            contents(name, catalog)?;
+            is_of_user = true;
+            let text = contents(name, catalog)?;
+            named.extend(
+                own.tables.iter().map(|table| table.name.to_string()).filter(|table| text.contains(table.as_str())),
+            );
         }
         parts.push(format!("{}{weight}", as_path(name, catalog)));
     }
-    Ok(Script { text: parts.join(", "), kind: ScriptKind::Sql, tables })
+    named.sort_unstable();
+    named.dedup();
+    let tables = if has_built_in || !named.is_empty() { TablesOf::Own { named } } else { TablesOf::User };
+    // A built-in script in a mix needs the tables that étalon makes.
+    Ok(Script { text: parts.join(", "), kind: ScriptKind::Sql, tables, is_of_user: is_of_user && !has_built_in })
 }
 
 fn kind_of(name: &str, catalog: &Catalog) -> ScriptKind {
@@ -249,11 +343,31 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
         }))
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
+    if is_log(&text) {
+        return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
+            .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs"));
+    }
     if !text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
         return Err(CliError::user(format!("the script `{name}` is empty: it has no statement"))
             .hint("write one transaction, as for `pgbench -f`: `SELECT 1;`"));
     }
     Ok(text)
+}
+
+/// Whether most of the first lines begin with a day and a time, as those of logs do.
+fn is_log(text: &str) -> bool {
+    const SHAPE: &[u8] = b"0000-00-00 00:00";
+    fn has_time(line: &str) -> bool {
+        let line = line.trim_start_matches(['[', '"']).as_bytes();
+        line.len() >= SHAPE.len()
+            && line.iter().zip(SHAPE).all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                b' ' => matches!(byte, b' ' | b'T'),
+                other => byte == other,
+            })
+    }
+    let first: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
+    2 * first.iter().filter(|line| has_time(line)).count() > first.len()
 }
 
 /// Plans recognise a path by its `/`, `\` or `.`.
@@ -275,8 +389,8 @@ fn stem_of(script: &str) -> String {
 }
 
 /// What databases ask of a disk: reads and writes of pages, and the log of commits.
-fn blocks(depths: Vec<u32>) -> Asked {
-    let depths = list(if depths.is_empty() { &[1, 32] } else { &depths });
+fn blocks(depths: &[u32]) -> Asked {
+    let depths = list(if depths.is_empty() { &[1, 32] } else { depths });
     let log = vec![
         Key { name: "pattern", value: quoted("sequential"), about: "One block behind the other." },
         Key { name: "cache", value: quoted("none"), about: "Each write ends when it is durable." },
@@ -287,7 +401,7 @@ fn blocks(depths: Vec<u32>) -> Asked {
         bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", vec![depth_key(&depths)]),
         bench("write-log", "write", "What a commit waits for.", log),
     ];
-    Asked { benchmarks, on_tables_of_the_user: Vec::new(), notes: Vec::new() }
+    Asked { benchmarks, on_tables_of_the_user: Vec::new(), on_tables_to_find: Vec::new(), notes: Vec::new() }
 }
 
 fn depth_key(value: &str) -> Key {

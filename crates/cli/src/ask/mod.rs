@@ -3,6 +3,7 @@
 mod benchmarks;
 mod fit;
 mod names;
+mod tables;
 pub mod words;
 
 use std::fmt::Write as _;
@@ -79,9 +80,10 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     refuse_twice(&systems, set)?;
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
-    let asked = benchmarks::for_workload(workload, &scripts, &question.clients, &catalog)?;
+    let load = benchmarks::Load::from_question(question)?;
+    let asked = benchmarks::for_workload(workload, &scripts, &load, &catalog)?;
     let time = question.time.as_deref().map(time_of).transpose()?;
-    let draft = Draft {
+    let mut draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
         systems: names.into_iter().zip(systems).collect(),
         asked,
@@ -92,6 +94,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
     let fitted = fit::fit(&parsed, time, registry)?;
     let mut notes = draft.asked.notes.clone();
+    notes.extend(tables::choose(&mut draft.asked, &parsed, set, registry));
     notes.extend(draft.note_of_empty_servers());
     if let Some(time) = time {
         let (length, warmup) = (short_length(fitted.duration), short_length(fitted.warmup));
@@ -133,9 +136,8 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<(Vec<SystemWord>, Vec
             Word::System(system) => systems.push(system),
             Word::Script(_) => scripts.push(argument.clone()),
             Word::Plan | Word::Batch => {
-                let message = format!(
-                    "`{argument}` is a plan, which names what is run itself, and other things are named beside it"
-                );
+                let message =
+                    format!("`{argument}` is a plan, which says what is run, so nothing else can be named with it");
                 return Err(CliError::user(message).hint(format!(
                     "`etalon run {argument} --system NAME=URL` runs it on a system of yours, each with a `--system` of its own"
                 )));
@@ -235,6 +237,12 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
 }
 
 impl Question {
+    /// Whether it says more than which systems, which a plan says itself.
+    pub fn shapes_the_load(&self) -> bool {
+        let has_lists = !(self.clients.is_empty() && self.script.is_empty() && self.scale.is_empty());
+        has_lists || self.time.is_some() || self.threads.is_some()
+    }
+
     /// The `--name`.
     ///
     /// # Errors

@@ -233,8 +233,21 @@ fn servers_by_url_are_compared_and_left_as_they_were() {
     // And on pgbench's, which étalon makes.
     scene.write("bank.sql", "SELECT abalance FROM pgbench_accounts WHERE aid = 1;\n");
     let ran = scene.etalon(&["run", &one, "--script", "bank.sql", "--script", "tpcb-like", "--quick"]);
-    ran.says(0, &["bank names pgbench's tables", "--set benchmarks.bank.tables=none"]);
+    ran.says(0, &["bank names pgbench_accounts, and others here need étalon's own", "`--scale 50` makes them larger"]);
+    let ran = scene.etalon(&["run", &one, "--script", "bank.sql", "--quick"]);
+    ran.says(0, &["bank names pgbench_accounts, and postgres has none: étalon makes pgbench's tables, at scale 1"]);
+    assert!(ran.stdout.contains("The tables were étalon's own, at scale 1."), "{}", ran.stdout);
     assert_eq!(psql(&server, "postgres", "SELECT to_regclass('public.pgbench_accounts') IS NULL"), "t");
+    // Those that are there are taken, and nothing is said of others.
+    let made = "CREATE TABLE pgbench_accounts (aid int, abalance int); CREATE TABLE pgbench_branches (bid int); \
+                INSERT INTO pgbench_branches SELECT generate_series(1, 3)";
+    psql(&server, "postgres", made);
+    let ran = scene.etalon(&["run", &one, "--script", "bank.sql", "--quick"]);
+    ran.says(0, &["bank: works on the tables that are there; étalon makes, fills and drops none"]);
+    assert!(!ran.stderr.contains("étalon makes pgbench's tables"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("étalon's own"), "{}", ran.stdout);
+    let point = &planned(&scene, &[&one, "--script", "bank.sql", "-c", "2"])["benchmarks"][0]["points"][0];
+    assert_eq!((&point["tables"], &point["scale"]), (&Value::from("none"), &Value::from(3)));
     for entry in std::fs::read_dir(scene.path().join("etalon-results")).unwrap() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
@@ -283,6 +296,31 @@ fn two_folders_are_two_disks() {
     for folder in ["nvme", "hdd"] {
         assert_eq!(std::fs::read_dir(scene.path().join(folder)).unwrap().count(), 0, "{folder}");
     }
+}
+
+#[test]
+fn options_of_pgbench_shape_the_load_where_they_mean_the_same() {
+    let scene = Scene::new();
+    scene.write("a.sql", "SELECT 1;\n");
+    scene.write("b.sql", "SELECT 2;\n");
+    let plan = planned(&scene, &["sim:", "--script", "select-only", "-c", "2,4", "-j", "2", "-s", "5"]);
+    let points = plan["benchmarks"][0]["points"].as_array().unwrap();
+    let found: Vec<_> = points.iter().map(|point| [&point["clients"], &point["threads"], &point["scale"]]).collect();
+    let number = |value: i64| Value::from(value);
+    assert_eq!(found, [[&number(2), &number(2), &number(5)], [&number(4), &number(2), &number(5)]]);
+    let of = |list: &str| {
+        let plan = planned(&scene, &["sim:", "--script", list, "--clients", "1"]);
+        let all = plan["benchmarks"].as_array().unwrap();
+        all.iter().map(|one| one["points"][0]["script"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("a.sql,b.sql"), ["a.sql", "b.sql"]);
+    assert_eq!(of("a.sql@9,b.sql@1"), ["a.sql@9, b.sql@1"]);
+    scene.etalon(&["plan", "sim:", "-T", "60"]).says(2, &["`--for 5m` is the time of the whole experiment"]);
+    scene.etalon(&["plan", "quickstart", "-s", "5"]).says(2, &["--set 'benchmarks.*.scale=[5]'"]);
+    let set = ["plan", "sim:", "--set", "benchmarks.script=a.sql"];
+    scene.etalon(&set).says(2, &["`benchmarks.*.script` is that of all of them", "`--script` sets it"]);
+    scene.write("server.log", "2026-01-02 10:00:00.123 UTC [7] LOG:  statement: SELECT 1;\n".repeat(9).as_str());
+    scene.etalon(&["plan", "sim:", "--script", "server.log"]).says(2, &["looks like the log of a server"]);
 }
 
 #[test]

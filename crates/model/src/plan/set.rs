@@ -138,9 +138,6 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
     let Some(Data::List(benchmarks)) = data_of(root, "benchmarks") else {
         return Err(Refusal::new("the plan has no list of benchmarks".to_owned()));
     };
-    if keys.is_empty() {
-        return Err(Refusal::new("the argument names a benchmark, but none of its keys".to_owned()));
-    }
     let names: Vec<String> = benchmarks
         .iter()
         .map(|benchmark| match &benchmark.data {
@@ -149,6 +146,12 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
         })
         .collect();
     let named = names.iter().position(|name| name == which);
+    if keys.is_empty() {
+        return Err(match named {
+            None if which != "*" => without_benchmark(which),
+            _ => Refusal::new("the argument names a benchmark, but none of its keys".to_owned()),
+        });
+    }
     let chosen = named.or_else(|| which.parse().ok().filter(|index| *index < benchmarks.len()));
     if which != "*" && chosen.is_none() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -162,6 +165,18 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
         }
     }
     Ok(())
+}
+
+fn without_benchmark(key: &str) -> Refusal {
+    let key = quote(key);
+    let option = match &*key {
+        "script" | "clients" | "scale" | "threads" => format!("; without a plan `--{key}` sets it"),
+        _ => String::new(),
+    };
+    Refusal {
+        message: format!("`benchmarks.{key}` does not say of which benchmark"),
+        hint: Some(format!("`benchmarks.*.{key}` is that of all of them, `benchmarks.NAME.{key}` that of one{option}")),
+    }
 }
 
 pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {

@@ -1,6 +1,7 @@
 //! Notes on all rows of a set.
 
 mod lengths;
+pub mod own_tables;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,6 +63,9 @@ pub fn notes(
         if let Some(text) = unequal_durability(evidence, table, rules) {
             notes.add(NoteKind::UnequalDurability, text);
         }
+    }
+    for text in own_tables::notes(evidence) {
+        notes.add(NoteKind::OwnTables, text);
     }
     if let Some(text) = reset::note(evidence) {
         notes.add(NoteKind::Reset, text);

@@ -270,6 +270,8 @@ pub enum NoteKind {
     Reset,
     /// What a workload's own checks found, and its mix.
     Checks,
+    /// A script of the user's own ran on tables that étalon made.
+    OwnTables,
     /// What transactions may see of each other.
     Isolation,
     /// Checkpoints of the servers while they were loaded.
@@ -309,6 +311,7 @@ impl NoteKind {
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Reset => "reset",
             NoteKind::Checks => "checks",
+            NoteKind::OwnTables => "own-tables",
             NoteKind::Isolation => "isolation",
             NoteKind::Checkpoints => "checkpoints",
             NoteKind::Missing => "missing",
@@ -510,7 +513,8 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
 fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
-    let ends: Vec<String> = [compared::lesser_promise(evidence, &set), disturbed].into_iter().flatten().collect();
+    let made = super::notes::own_tables::clause(evidence);
+    let ends: Vec<String> = [compared::lesser_promise(evidence, &set), made, disturbed].into_iter().flatten().collect();
     set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
     set
 }

@@ -1,0 +1,99 @@
+//! Whose tables a script of the user's own works on: those that it finds, or else those that étalon makes.
+
+use conductor::Registry;
+use model::{Plan, SystemPlan};
+use workloads::dataset::Tables;
+use workloads::system::{Consent, OpenRequest, Part};
+
+use super::benchmarks::{Asked, OwnScript};
+use super::quoted_key;
+
+/// What a system has of the tables that a script names.
+enum Found {
+    All {
+        /// The number of branches, which is the scale of pgbench's tables.
+        scale: Option<u64>,
+    },
+    NotAll,
+    /// It could not be asked; the run will say why.
+    Unknown,
+}
+
+/// Decides for all scripts at once, by a look into the systems, and says in sentences where étalon makes the tables: while they
+/// are there, a script finds them before those of the user.
+pub fn choose(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registry) -> Vec<String> {
+    let scripts: Vec<OwnScript> = std::mem::take(&mut asked.on_tables_to_find)
+        .into_iter()
+        .filter(|script| !is_set(set, &script.benchmark))
+        .collect();
+    if scripts.is_empty() {
+        return Vec::new();
+    }
+    let built_in = asked.benchmarks.len() - scripts.len() - asked.on_tables_of_the_user.len();
+    if built_in > 0 {
+        return scripts.iter().map(|script| note(script, "others here need étalon's own")).collect();
+    }
+    let mut scales = Vec::new();
+    for script in &scripts {
+        match look_everywhere(plan, script, registry) {
+            Ok(scale) => scales.push(scale),
+            Err(why) => return scripts.iter().map(|script| note(script, &why)).collect(),
+        }
+    }
+    for (script, scale) in scripts.iter().zip(scales) {
+        asked.work_on_tables_of_user(script, scale);
+    }
+    Vec::new()
+}
+
+/// Whether `--set` says whose tables it works on.
+fn is_set(set: &[String], benchmark: &str) -> bool {
+    let name = quoted_key(benchmark);
+    set.iter().any(|pair| [&*name, "*"].iter().any(|which| pair.starts_with(&format!("benchmarks.{which}.tables="))))
+}
+
+/// The scale of the tables if all systems have them, `None` if it differs or they have none; else why not.
+fn look_everywhere(plan: &Plan, script: &OwnScript, registry: &Registry) -> Result<Option<u64>, String> {
+    let found: Vec<(&str, Found)> =
+        plan.systems.iter().map(|system| (system.name.as_str(), look(system, script, registry))).collect();
+    let missing: Vec<&str> =
+        found.iter().filter(|(_, found)| matches!(found, Found::NotAll)).map(|(name, _)| *name).collect();
+    match missing.as_slice() {
+        [] if found.iter().all(|(_, found)| matches!(found, Found::All { .. })) => Ok(common_scale(&found)),
+        [] => Err("it is not known whether they are there".to_owned()),
+        [one] => Err(format!("{one} has none")),
+        several => Err(format!("{} have none", several.join(", "))),
+    }
+}
+
+/// The scale that all systems have; `None` if they differ.
+fn common_scale(found: &[(&str, Found)]) -> Option<u64> {
+    let mut scales = found.iter().map(|(_, found)| if let Found::All { scale } = found { *scale } else { None });
+    let first = scales.next()??;
+    scales.all(|scale| scale == Some(first)).then_some(first)
+}
+
+fn note(script: &OwnScript, why: &str) -> String {
+    let larger = if script.scale.is_none() { "; `--scale 50` makes them larger" } else { "" };
+    format!(
+        "{} names {}, and {why}: étalon makes pgbench's tables, at scale {}{larger}",
+        script.benchmark,
+        script.tables.join(", "),
+        script.scale.as_deref().unwrap_or("1")
+    )
+}
+
+/// Asks a system that is there for the tables. Nothing is made or claimed.
+fn look(system: &SystemPlan, script: &OwnScript, registry: &Registry) -> Found {
+    if system.server.is_some() {
+        return Found::NotAll;
+    }
+    let request = OpenRequest { tables: Tables::None, part: Part::Load, ..OpenRequest::new(system, Consent::OwnOnly) };
+    let Ok(opened) = registry.open(&request) else { return Found::Unknown };
+    let has_table = |table: &String| opened.scalar(&format!("SELECT COUNT(*) FROM {table} WHERE 1 = 0")).is_ok();
+    if !script.tables.iter().all(has_table) {
+        return Found::NotAll;
+    }
+    let branches = opened.scalar("SELECT COUNT(*) FROM pgbench_branches").ok();
+    Found::All { scale: branches.and_then(|count| u64::try_from(count).ok()).filter(|count| *count > 0) }
+}

@@ -1,0 +1,56 @@
+//! Scripts of the user's own that ran on tables which étalon made.
+
+use model::{Case, Value};
+
+use crate::evidence::{Evidence, IMPORTED};
+use crate::text::clean;
+
+/// A sentence for each such benchmark.
+pub fn notes(evidence: &Evidence) -> Vec<String> {
+    found(evidence)
+        .into_iter()
+        .map(|(benchmark, scales)| {
+            format!(
+                "{} ran on pgbench's tables as étalon made them, at scale {scales}, and on no others",
+                clean(&benchmark)
+            )
+        })
+        .collect()
+}
+
+/// The same for the answer, where it is so of all benchmarks.
+pub fn clause(evidence: &Evidence) -> Option<String> {
+    let all: std::collections::BTreeSet<&str> = evidence.cases.iter().map(|case| case.benchmark.as_str()).collect();
+    let found = found(evidence);
+    let [(_, scales), others @ ..] = found.as_slice() else { return None };
+    let is_alike = found.len() == all.len() && others.iter().all(|(_, other)| other == scales);
+    if is_alike {
+        return Some(format!("The tables were étalon's own, at scale {scales}."));
+    }
+    let names: Vec<String> = found.iter().map(|(name, _)| clean(name)).collect();
+    Some(format!("The tables of {} were étalon's own.", names.join(", ")))
+}
+
+/// Benchmarks with the scales of their tables.
+fn found(evidence: &Evidence) -> Vec<(String, String)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    if evidence.header.build == IMPORTED {
+        return Vec::new();
+    }
+    for case in evidence.cases.iter().filter(|case| is_own_script_on_made_tables(case)) {
+        let Some(scale) = case.point.get("scale").map(ToString::to_string) else { continue };
+        match found.iter_mut().find(|(benchmark, _)| *benchmark == case.benchmark) {
+            Some((_, scales)) if scales.contains(&scale) => {}
+            Some((_, scales)) => scales.push(scale),
+            None => found.push((case.benchmark.clone(), vec![scale])),
+        }
+    }
+    found.into_iter().map(|(benchmark, scales)| (benchmark, scales.join(", "))).collect()
+}
+
+/// Paths of scripts have a `/`, a `\\` or a `.` in them, built-in names have none.
+fn is_own_script_on_made_tables(case: &Case) -> bool {
+    let text = |key: &str| case.point.get(key).and_then(Value::as_text);
+    let is_own = text("script").is_some_and(|script| script.contains(['/', '\\', '.']));
+    is_own && case.point.contains_key("scale") && text("tables") != Some("none")
+}
