@@ -17,6 +17,9 @@ pub struct ResumeArgs {
     /// earlier runs stay in the store, and no longer count once they are repeated
     #[arg(long, help_heading = heading::SCHEDULE)]
     pub only_pending: bool,
+    /// Refused, with what to type: an experiment that has begun keeps its plan
+    #[arg(long, value_name = "KEY=VALUE", hide = true)]
+    pub set: Vec<String>,
     #[command(flatten)]
     pub conduct: Conduct,
 }
@@ -32,6 +35,9 @@ pub struct ExtendArgs {
     /// Add rounds until every row is decided, at most 100; the default
     #[arg(long, conflicts_with = "rounds", help_heading = heading::SCHEDULE)]
     pub until_sure: bool,
+    /// Change what may change: `schedule.rounds` (in all) or `schedule.max_time` (of the rounds that are added)
+    #[arg(long, value_name = "KEY=VALUE", help_heading = heading::SCHEDULE)]
+    pub set: Vec<String>,
     #[command(flatten)]
     pub conduct: Conduct,
 }

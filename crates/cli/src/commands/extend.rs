@@ -1,6 +1,7 @@
 //! `etalon extend`: more rounds for an experiment that has ended.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use conductor::Registry;
 use conductor::experiment::ExperimentOptions;
@@ -10,7 +11,7 @@ use report::comparison::MOST_MORE;
 use report::number::count;
 use store::Store;
 
-use super::resume::{of_this_build, plan_of, refuse_untouched};
+use super::resume::{keeps_its_plan, of_this_build, plan_of, refuse_untouched};
 use super::run::{conduct, finish, options, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
@@ -27,8 +28,9 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_nothing_to_be_sure_of(store.header(), args)?;
     let stored = plan_of(store.header(), &registry, printer)?;
     let has = report::Evidence::read(&store)?.rounds();
-    let schedule = extended(&stored.plan.schedule, has, args)?;
-    let further = match args.rounds {
+    let changes = Changed::from_arguments(args, has, store.header())?;
+    let schedule = extended(&stored.plan.schedule, has, changes)?;
+    let further = match changes.rounds {
         Some(rounds) => format!("{} more", count(rounds as usize, "round")),
         None => {
             let most = schedule.until_sure.and_then(|until| until.max_time);
@@ -81,7 +83,8 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
 }
 
 fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Result<(), CliError> {
-    if args.rounds.is_some() || header.plan.systems.len() > 1 {
+    let has_rounds = args.rounds.is_some() || args.set.iter().any(|pair| pair.starts_with("schedule.rounds="));
+    if has_rounds || header.plan.systems.len() > 1 {
         return Ok(());
     }
     let what =
@@ -89,10 +92,55 @@ fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Re
     Err(CliError::user(what).hint("say how many rounds more: `--rounds N`"))
 }
 
+/// What a command adds.
+#[derive(Clone, Copy)]
+struct Changed {
+    /// Rounds to add; `None`: as many as it takes to be sure.
+    rounds: Option<u32>,
+    /// Time of the rounds that are added; `None` leaves the plan's.
+    max_time: Option<Duration>,
+}
+
+impl Changed {
+    /// Reads `--rounds` and the keys of `--set` that may change.
+    fn from_arguments(args: &ExtendArgs, has: u32, header: &store::Header) -> Result<Changed, CliError> {
+        let mut changed = Changed { rounds: args.rounds, max_time: None };
+        for pair in &args.set {
+            let (key, value) =
+                pair.split_once('=').map_or((pair.as_str(), ""), |(key, value)| (key.trim(), value.trim()));
+            match key {
+                "schedule.rounds" => {
+                    let more = value.parse().ok().and_then(|all: u32| all.checked_sub(has)).filter(|more| *more > 0);
+                    changed.rounds = Some(more.ok_or_else(|| {
+                        CliError::user(format!("`--set {pair}`: it has {has} rounds, and `{value}` is not more")).hint(
+                            format!(
+                                "say how many in all, `--set schedule.rounds={}`, or how many more, `--rounds 4`",
+                                has + 4
+                            ),
+                        )
+                    })?);
+                }
+                "schedule.max_time" => {
+                    let time = model::duration::parse(value.trim_matches(['"', '\'']));
+                    changed.max_time = Some(time.map_err(|error| {
+                        CliError::user(format!("`--set {pair}`: {error}"))
+                            .hint("write it with its unit: `--set schedule.max_time=20m`")
+                    })?);
+                }
+                _ => {
+                    let may = "`schedule.rounds` and `schedule.max_time` may change here, by `--set`";
+                    return Err(keeps_its_plan(header, pair).hint(may));
+                }
+            }
+        }
+        Ok(changed)
+    }
+}
+
 /// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
-fn extended(started: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, CliError> {
-    let rounds = has + args.rounds.unwrap_or(MOST_MORE);
+fn extended(started: &Schedule, has: u32, changed: Changed) -> Result<Schedule, CliError> {
+    let rounds = has + changed.rounds.unwrap_or(MOST_MORE);
     if u64::from(rounds) > MAX_ROUNDS {
         let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
         return Err(CliError::user(what));
@@ -102,7 +150,7 @@ fn extended(started: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule,
     let of_plan = Begun { rounds: started.rounds, stop: until.map(|until| until.stop), max_time };
     let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
     let stop = match before.stop {
-        _ if args.rounds.is_some() => Stop::Never,
+        _ if changed.rounds.is_some() => Stop::Never,
         // An end when it is sure excludes running all of the plan's rounds.
         Some(Stop::Never) | None => Stop::Rows,
         Some(stop) => stop,
@@ -111,7 +159,7 @@ fn extended(started: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule,
         first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
         stop,
         // A given number of rounds is run whole.
-        max_time: if args.rounds.is_none() { before.max_time } else { None },
+        max_time: if changed.rounds.is_none() { changed.max_time.or(before.max_time) } else { None },
         begun: Some(before),
     });
     Ok(Schedule { rounds, until_sure, ..started.clone() })

@@ -23,6 +23,10 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
+    if let Some(pair) = args.set.first() {
+        return Err(keeps_its_plan(store.header(), pair)
+            .hint(format!("once it has ended, `etalon extend {} --rounds 4` adds rounds", args.store.display())));
+    }
     if !store.pending()?.is_empty() {
         of_this_build(store.header())?;
     }
@@ -67,6 +71,13 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
          runs of two do not mix"
     );
     Err(CliError::user(what).hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
+}
+
+/// Refuses to change a key of an experiment that has begun, and says how to begin one with it.
+pub(super) fn keeps_its_plan(header: &Header, pair: &str) -> CliError {
+    let key = pair.split('=').next().unwrap_or_default().trim();
+    CliError::user(format!("`{key}` cannot change in an experiment that has begun: runs of two plans do not mix"))
+        .hint(format!("begin another: `{} --set {pair}`", header.command))
 }
 
 /// Runs never measured.
