@@ -304,14 +304,17 @@ pub struct InitArgs {
 /// `etalon compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// The experiment's store; with a second store the older one, as STORE or STORE:SYSTEM
+    /// The experiment's store, as STORE or STORE:SYSTEM where others follow
     #[arg(value_name = "STORE")]
     pub store: String,
     /// Baseline and candidate, or stores of other days, hosts or versions
     ///
-    /// The stores, each as STORE or STORE:SYSTEM, are compared with the first
+    /// The stores, each as STORE or STORE:SYSTEM, are compared with the oldest
     #[arg(value_name = "A B | STORE")]
     pub others: Vec<String>,
+    /// The store that the others are compared with [default: the oldest]
+    #[arg(long, value_name = "STORE", help_heading = heading::COMPARISON)]
+    pub baseline: Option<String>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
@@ -509,6 +512,9 @@ pub struct ReportArgs {
 /// `etalon list`.
 #[derive(Args, Clone, Debug)]
 pub struct ListArgs {
+    /// A folder whose stores are listed instead: day, sides and answer of each
+    #[arg(value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
     /// With what each of them is, and the keys of each workload
     #[arg(long)]
     pub all: bool,

@@ -108,6 +108,51 @@ pub fn open(sides: &[Side]) -> Result<Results, CliError> {
     Ok(Results { evidence, histograms })
 }
 
+/// Puts the side that the others are compared with first: the one that is named, or else the oldest. Says so where that is not
+/// the first that was given; of imports it is not known when they ran, and they stay as they are.
+///
+/// # Errors
+/// No side is named so, or a store cannot be read.
+pub fn baseline_first(sides: &mut [Side], baseline: Option<&str>) -> Result<Option<String>, CliError> {
+    if let Some(name) = baseline {
+        let named = Side::parse(name);
+        let found = sides.iter().position(|side| {
+            *side == named || (named.system.is_none() && (side.store == named.store || has_name(&side.store, name)))
+        });
+        let position = found.ok_or_else(|| {
+            let known: Vec<String> = sides.iter().map(|side| format!("`{}`", side.store.display())).collect();
+            CliError::user(format!("`--baseline {name}` is none of the stores that are compared"))
+                .hint(format!("they are {}", known.join(" and ")))
+        })?;
+        sides[..=position].rotate_right(1);
+        return Ok(None);
+    }
+    let mut begun = Vec::new();
+    for side in sides.iter() {
+        let store = Store::open_read_only(&side.store)?;
+        if store.header().build == report::evidence::IMPORTED {
+            return Ok(None);
+        }
+        begun.push(store.header().created_unix_ms);
+    }
+    let oldest = (0..begun.len()).min_by_key(|position| begun[*position]).unwrap_or_default();
+    if oldest == 0 {
+        return Ok(None);
+    }
+    sides[..=oldest].rotate_right(1);
+    let [first, second, ..] = sides else { return Ok(None) };
+    Ok(Some(format!(
+        "A is {}, which is older; `--baseline {}` takes the other",
+        first.store.display(),
+        second.store.display()
+    )))
+}
+
+/// Whether a store's file is called so, with its extension or without it.
+fn has_name(store: &Path, name: &str) -> bool {
+    [store.file_name(), store.file_stem()].into_iter().flatten().any(|own| own == name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +163,19 @@ mod tests {
         assert_eq!(side("a/old.etalon:pg"), parts("a/old.etalon", "pg"));
         assert_eq!(side(r"C:\old.etalon:pg: 18"), parts(r"C:\old.etalon", "pg: 18"));
         assert_eq!(side("wal"), ("wal".to_owned(), None));
+    }
+
+    #[test]
+    fn a_named_baseline_comes_first_and_the_others_keep_their_order() {
+        let all = ["x/a.etalon", "x/b.etalon", "x/c.etalon"];
+        for (name, expected) in [("c", "c a b"), ("b.etalon", "b a c"), ("x/a.etalon", "a b c")] {
+            let mut sides: Vec<Side> = all.iter().map(|store| Side::parse(store)).collect();
+            assert_eq!(baseline_first(&mut sides, Some(name)).unwrap(), None);
+            let order: Vec<&str> = sides.iter().filter_map(|side| side.store.file_stem()?.to_str()).collect();
+            assert_eq!(order.join(" "), expected);
+        }
+        let mut sides = vec![Side::parse("a.etalon"), Side::parse("b.etalon")];
+        assert!(baseline_first(&mut sides, Some("d")).unwrap_err().hints[0].contains("`b.etalon`"));
     }
 
     fn parts(store: &str, system: &str) -> (String, Option<String>) {

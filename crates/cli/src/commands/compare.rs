@@ -6,13 +6,20 @@ use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{open, split};
+use crate::results::{baseline_first, open, split};
 
 /// Lines of the comparison of an import.
 const IMPORT_LINES: usize = 60;
 
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
-    let (stores, systems) = split(&args.store, &args.others)?;
+    let (mut stores, systems) = split(&args.store, &args.others)?;
+    if stores.len() > 1 {
+        let turned = baseline_first(&mut stores, args.baseline.as_deref())?;
+        turned.iter().for_each(|text| printer.note(text));
+    } else if let Some(name) = &args.baseline {
+        return Err(CliError::user(format!("`--baseline {name}` is for several stores, and one is given"))
+            .hint(format!("of one store its systems are compared: `etalon compare {} A B`", args.store)));
+    }
     let results = open(&stores)?;
     let evidence = &results.evidence;
     let split = if args.runs { Split::Each } else { Split::Together };

@@ -1,15 +1,23 @@
 //! `etalon list`: what can be named, on one screen; with `--all`, what each of it is.
 
+use std::path::Path;
+
 use conductor::Registry;
+use report::{Evidence, Options};
 use serde_json::{Map, json};
+use store::Store;
 
 use super::named::{self, Kind, Named};
+use super::report::set_of;
 use crate::args::ListArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
+    if let Some(folder) = &args.folder {
+        return stores_of(folder, printer);
+    }
     let catalog = Registry::built_in().catalog();
     let named = named::all(&catalog);
     let width = printer.width();
@@ -30,9 +38,72 @@ pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
         let servers: Vec<&str> =
             catalog.engines.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
         let servers = format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::filled(servers, width));
-        let more = "`etalon show NAME` tells all of one of these, `etalon list --all` a sentence of each";
+        let more = "`etalon show NAME` shows one of these whole, `etalon list --all` each in a sentence, `etalon list FOLDER` the \
+                    experiments in a folder";
         printer.out(&format!("{}{servers}\n{}", names.concat(), report::text::wrapped(more, width, 0)));
     }
+    Ok(Exit::Done)
+}
+
+/// An experiment as a list of stores has it.
+struct Listed {
+    file: String,
+    created_unix_ms: i64,
+    systems: Vec<String>,
+    answer: String,
+}
+
+impl Listed {
+    fn read(path: &Path) -> Result<Listed, CliError> {
+        let store = Store::open_read_only(path)?;
+        let evidence = Evidence::read(&store)?;
+        let answer = set_of(&evidence, &Options::default()).map_or_else(|error| error.message, |set| set.answer);
+        Ok(Listed {
+            file: path.display().to_string(),
+            created_unix_ms: store.header().created_unix_ms,
+            systems: store.header().plan.systems.iter().map(|system| system.name.clone()).collect(),
+            answer,
+        })
+    }
+
+    fn day(&self) -> String {
+        let created = jiff::Timestamp::from_millisecond(self.created_unix_ms);
+        created.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+    }
+}
+
+/// Lists the stores of a folder, the oldest first.
+fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
+    let cannot = |error: std::io::Error| CliError::could_not(format!("cannot read `{}`: {error}", folder.display()));
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|extension| extension == store::EXTENSION) {
+            match Listed::read(&path) {
+                Ok(one) => listed.push(one),
+                Err(error) => printer.note(&format!("{}: {}", path.display(), error.message)),
+            }
+        }
+    }
+    if listed.is_empty() {
+        let text = format!("`{}` holds no store that can be read", folder.display());
+        return Err(CliError::user(text)
+            .hint("`etalon run` writes stores into `etalon-results`, or into the folder of `--output`"));
+    }
+    listed.sort_by(|a, b| (a.created_unix_ms, &a.file).cmp(&(b.created_unix_ms, &b.file)));
+    if printer.json {
+        let stores: Vec<_> = listed
+            .iter()
+            .map(|one| json!({ "store": one.file, "created_unix_ms": one.created_unix_ms, "systems": one.systems, "answer": one.answer }))
+            .collect();
+        printer.out(&json!({ "schema_version": 1, "stores": stores }).to_string());
+        return Ok(Exit::Done);
+    }
+    let text = listed.iter().map(|one| {
+        let head = format!("{}  {}  {}", one.day(), one.file, one.systems.join(", "));
+        format!("{head}\n{}", indented(&report::text::wrapped(&one.answer, printer.width().saturating_sub(2), 0)))
+    });
+    printer.out(&text.collect::<String>());
     Ok(Exit::Done)
 }
 

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use conductor::Registry;
 use model::{RunState, near};
+use report::text::{Rows, Runs};
+use report::{Evidence, Options};
 use serde_json::json;
 use store::Store;
 
 use super::named::{self, Named};
+use super::report::print_set;
 use crate::args::ShowArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -54,8 +57,14 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     for (state, count) in states {
         let _ = writeln!(text, "{state:<12}{count} runs");
     }
-    let _ = write!(text, "\n{}", header.plan_text);
     printer.out(&text);
+    let evidence = Evidence::read(&store)?;
+    if evidence.measurements.is_empty() {
+        printer.note("no run has been measured yet");
+    } else {
+        print_set(&evidence, &Options::default(), (Runs::Hidden, Rows::All), printer)?;
+    }
+    printer.out(&format!("\n{}", header.plan_text));
     Ok(Exit::Done)
 }
 

@@ -10,6 +10,9 @@ use crate::number::count;
 /// A label stands next to a system's name at the head of a column.
 const LONGEST: usize = 12;
 
+/// A time to the minute, with its year.
+const MINUTE: &str = "%Y-%m-%d %H:%M";
+
 /// One for each source, all different: the file's name, the experiment's, or the day, whichever is short and tells them
 /// apart.
 pub fn labels(sources: &[Source]) -> Vec<String> {
@@ -19,12 +22,15 @@ pub fn labels(sources: &[Source]) -> Vec<String> {
         }),
         of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone()),
         of_sources(sources, &time("%Y-%m-%d")),
-        of_sources(sources, &time("%m-%d %H:%M")),
+        of_sources(sources, &time(MINUTE)),
     ];
-    let found = named.into_iter().find(|all| {
-        all.iter().all(|one| (1..=LONGEST).contains(&one.chars().count()))
+    let found = named.into_iter().enumerate().find(|(position, all)| {
+        // A time is longer than a name may be, and still better than a number.
+        let longest = if *position == 3 { LONGEST + 4 } else { LONGEST };
+        all.iter().all(|one| (1..=longest).contains(&one.chars().count()))
             && (1..all.len()).all(|at| !all[..at].contains(&all[at]))
     });
+    let found = found.map(|(_, all)| all);
     found.unwrap_or_else(|| (1..=sources.len()).map(|number| format!("store {number}")).collect())
 }
 
