@@ -14,7 +14,7 @@ use model::{
 };
 use workloads::system::{Notice, Notices};
 
-use report::number::count;
+use report::number::{Script, count, significant};
 use report::text::wrapped;
 
 use crate::printer::{Printer, clean};
@@ -246,7 +246,7 @@ fn loading(progress: &TablesProgress<'_>) -> String {
 
 /// `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
 fn interval(tick: &Tick, rate_unit: &str) -> String {
-    let mut text = format!("{:.0} {rate_unit}", tick.rate_per_s);
+    let mut text = format!("{} {rate_unit}", figure(tick.rate_per_s));
     for (name, ns) in [("p50", tick.p50_ns), ("p99", tick.p99_ns)] {
         match ns {
             Some(ns) => text.push_str(&format!(", {name} {:.2} ms", ns as f64 / 1e6)),
@@ -269,9 +269,18 @@ fn worth_a_word(mark: &Mark) -> bool {
 /// The first primary metric with its unit.
 fn headline(measurements: &[Measurement]) -> String {
     match measurements.first() {
-        Some(Measurement { metric, reading: Reading::Value(value) }) => format!("{value:.0} {}", metric.unit),
+        Some(Measurement { metric, reading: Reading::Value(value) }) => format!("{} {}", figure(*value), metric.unit),
         Some(Measurement { metric, reading: Reading::Unavailable(reason) }) => format!("{} n/a: {reason}", metric.id),
         None => "no measurement".to_owned(),
+    }
+}
+
+/// Whole from 100 on, and two or three digits below, so that what is slow is not printed as 0.
+fn figure(value: f64) -> String {
+    match value {
+        ..10.0 => significant(value, 2, Script::Plain),
+        ..100.0 => significant(value, 3, Script::Plain),
+        _ => format!("{value:.0}"),
     }
 }
 
@@ -371,6 +380,10 @@ mod tests {
         let of = |workload: &str, tick: &Tick| interval(tick, registry.workload(workload).unwrap().spec().rate_unit);
         assert_eq!(of("disk", &tick), "8120 io/s, p50 0.12 ms, p99 0.40 ms");
         assert_eq!(of("transactions", &Tick { errors: 3, ..tick }), "8120 tx/s, p50 0.12 ms, p99 0.40 ms, 3 errors");
+        assert_eq!(
+            of("transactions", &Tick { rate_per_s: 0.31, p50_ns: None, p99_ns: None, ..tick }),
+            "0.31 tx/s, p50 n/a, p99 n/a"
+        );
         assert!(of("pages", &Tick { backlog: 7, ..tick }).starts_with("8120 commits/s"));
         assert!(of("pages", &Tick { backlog: 7, ..tick }).ends_with(", 7 overdue"));
     }

@@ -12,7 +12,7 @@ use crate::comparison::{
     SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
-use crate::number::{Change, RowUnit, Script, count, ordinal, percent};
+use crate::number::{Change, RowUnit, Script, count, is_time, ordinal, percent};
 use crate::text::wrapped;
 
 /// `response p99`.
@@ -41,7 +41,12 @@ pub fn arrow(direction: Direction) -> &'static str {
 
 /// The unit for both sides' figures.
 pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
-    let figures = [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median)));
+    let figures: Vec<f64> =
+        [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median))).collect();
+    // A time without a figure stands next to others of its kind, which are mostly in milliseconds.
+    if figures.is_empty() && is_time(&row.metric.unit) {
+        return RowUnit::named(&row.metric.unit, "ms");
+    }
     RowUnit::new(&row.metric.unit, figures)
 }
 
