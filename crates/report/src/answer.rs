@@ -279,7 +279,7 @@ impl Question<'_> {
             format!("{} is the same on {} and {}{margin}", self.subject(), self.a, self.b)
         } else {
             let words = tally.words(self.words());
-            format!("{} on {} beside {}, in {all} cases: {words}", self.subject(), self.b, self.a)
+            format!("{} on {} against {}, {all} cases: {words}", self.subject(), self.b, self.a)
         };
         Some(format!("{said}{}{}{}.", self.but(tally), self.failures(), self.more_clients()))
     }
@@ -691,8 +691,8 @@ fn counted(questions: &[Question<'_>]) -> Vec<String> {
             let tally = VerdictCounts::count(&rows);
             let words = tally.words(if are_alike { words } else { ["better", "worse"] });
             match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
-                Some(reason) => format!("{b} beside {a}: {}.", no_verdict(reason)),
-                None => format!("{b} beside {a}, in {}: {words}.", count(rows.len(), "case")),
+                Some(reason) => format!("{b} against {a}: {}.", no_verdict(reason)),
+                None => format!("{b} against {a}, {}: {words}.", count(rows.len(), "case")),
             }
         })
         .collect()

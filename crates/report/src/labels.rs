@@ -276,7 +276,12 @@ pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     let adjusted = || format!("{what} are adjusted for {} after Holm", count(rows, "primary row"));
     match set.families.part(Family::Primary) < 1.0 {
         _ if rows == 0 => None,
-        true => Some(format!("{}, at {}", adjusted(), error_of(set, Family::Primary, script))),
+        true => Some(format!(
+            "{}, with {} of error; the rows that are not primary have the rest of {}",
+            adjusted(),
+            error_of(set, Family::Primary, script),
+            percent(1.0 - set.rules.level, script)
+        )),
         false => (rows > 1).then(adjusted),
     }
 }
@@ -417,7 +422,7 @@ pub fn design(set: &ComparisonSet) -> String {
     let order = match set.rules.order {
         TimeOrder::Interleaved => "in random order",
         TimeOrder::Sequential | TimeOrder::SequentialAllowed => "one case after the other",
-        TimeOrder::Unknown => "in an order that nobody tells",
+        TimeOrder::Unknown => "in an unknown order",
         TimeOrder::Apart => "in separate experiments",
     };
     let mut text = format!("{} {order}", rounds_of_cases(set));

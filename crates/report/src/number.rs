@@ -270,7 +270,7 @@ impl Change {
             return "n/a".to_owned();
         }
         if self.form != Form::Points && self.hi > WIDEST * self.lo {
-            return "anything".to_owned();
+            return "unbounded".to_owned();
         }
         let sign = if self.form == Form::Times { "×" } else { "" };
         format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(change_text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
         assert_eq!(change_text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
         assert_eq!(change_text(1.1, 1.1, 1.1), "+10 % [+10, +10]");
-        assert_eq!(change_text(2.0, 0.0, f64::INFINITY), "+100 % anything");
+        assert_eq!(change_text(2.0, 0.0, f64::INFINITY), "+100 % unbounded");
     }
 
     fn change_text(ratio: f64, lo: f64, hi: f64) -> String {
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn an_interval_without_meaning_has_no_digits() {
-        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "anything");
+        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "unbounded");
         assert_eq!(Change::new(900.0, 800.0, 5_000.0).interval(Script::Plain), "[×800, ×>1 000]");
         let unit = RowUnit::new("tx/s", [5_413.0]);
         assert_eq!(

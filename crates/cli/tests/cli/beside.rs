@@ -118,7 +118,7 @@ fn a_strangers_load_marks_the_run_and_a_server_by_url_is_no_stranger() {
     assert!(!detail.contains("-lt"), "names only, never arguments: {detail}");
     drop(burners);
     let told = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
-    assert!(told.stdout.contains("note: beside the runs: busy machine in 1 of 1 run"), "{}", told.stdout);
+    assert!(told.stdout.contains("note: during the runs: busy machine in 1 of 1 run"), "{}", told.stdout);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn more_rounds_give_the_verdict() {
     let open = verdicts(&found, "throughput").contains(&Some("inconclusive"));
     assert!(open, "the test needs a row that is open: {:?}", verdicts(&found, "throughput"));
     let settled = (0..4).scan(found, |found, _| {
-        *found = typed(&scene, found, "rounds in all have an even chance");
+        *found = typed(&scene, found, "rounds in all settle it about every other time");
         Some(verdicts(found, "throughput") != [Some("inconclusive")])
     });
     assert!(settled.into_iter().any(|is_settled| is_settled), "an even chance missed four times");

@@ -9,12 +9,13 @@ use crate::data_place::Keeping;
 
 pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
     let mut facts = Facts::default();
-    facts.identity("server.product", "blocks");
+    facts.identity("server.product", "disk");
     let (kind, version) = match place {
         DiskPlace::Device(_) => ("device".to_owned(), Err("a device has no filesystem".to_owned())),
         _ => match host::disk::filesystem_of(folder) {
             Ok(filesystem) => {
-                let unit = filesystem.block_size_bytes.map(|bytes| format!("{}, blocks of {bytes}", filesystem.kind));
+                let unit =
+                    filesystem.block_size_bytes.map(|bytes| format!("{}, blocks of {bytes} bytes", filesystem.kind));
                 ("files".to_owned(), unit)
             }
             Err(error) => ("files".to_owned(), Err(error.to_string())),

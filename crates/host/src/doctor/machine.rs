@@ -124,7 +124,7 @@ fn virtualisation(facts: &Facts) -> Check {
         let inside = container.map(|container| format!(", in a container: {container}")).unwrap_or_default();
         (status, format!("{machine}{inside}"))
     });
-    check.fix("compare only machines of the same kind, interleave, and take more blocks")
+    check.fix("compare only machines of the same kind, interleave their runs, and measure more rounds")
 }
 
 fn databases(facts: &Facts) -> Check {

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Absence, Case, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role, Value};
+use model::{Absence, Case, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role};
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};

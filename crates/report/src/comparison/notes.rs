@@ -51,7 +51,7 @@ pub fn notes(
         notes.add(NoteKind::Unfinished, labels::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
     }
     for disturbance in disturbances {
-        notes.add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));
+        notes.add(NoteKind::Disturbed, format!("during the runs: {}", disturbance.text()));
     }
     if let Some(reason) = unknown_load(evidence) {
         notes.add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
@@ -212,7 +212,7 @@ fn sequential(rules: &Rules) -> Option<String> {
         // What was measured apart has notes of its own.
         TimeOrder::Interleaved | TimeOrder::Apart => None,
         TimeOrder::Unknown => Some(
-            "imported: nobody tells in what order the cases ran, so what changed on the machine in the meantime may look \
+            "imported: the order in which the cases ran is unknown, so what changed on the machine in the meantime may look \
              like a difference between them"
                 .to_owned(),
         ),

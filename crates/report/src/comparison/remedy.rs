@@ -531,10 +531,10 @@ fn fix_failures_of(row: &Comparison) -> Remedy {
 
 fn more_rounds(rounds: u32, rules: &Rules) -> String {
     // By then earlier looks may have settled it.
-    let chance = if rules.sequence.is_some() { "some six chances in ten" } else { "an even chance" };
+    let chance = if rules.sequence.is_some() { "about six times in ten" } else { "about every other time" };
     match rounds {
         ..=stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
-        _ => format!("{rounds} rounds in all have {chance} to settle it"),
+        _ => format!("{rounds} rounds in all settle it {chance}"),
     }
 }
 

@@ -259,7 +259,7 @@ impl CrossFinding {
             CrossFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
             CrossFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
             CrossFinding::Alike => "A and B were alike within the margin",
-            CrossFinding::Open => "so many runs do not tell A and B apart",
+            CrossFinding::Open => "these runs show no difference and no equality",
         }
     }
 }
@@ -288,7 +288,10 @@ impl NoVerdict {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
             NoVerdict::Apart(found) => {
-                format!("measured apart: {}, and what changed between the experiments is in that", found.text())
+                format!(
+                    "measured apart, so changes between the experiments are part of the difference: {}",
+                    found.text()
+                )
             }
             NoVerdict::SystemChanged { side, what, last_before, first_after } => {
                 format!("{} changed {}: {what}", side.as_str(), between_rounds(*last_before, *first_after))

@@ -186,7 +186,7 @@ impl JoinedExperiment {
     pub fn ran(&self) -> String {
         match self.ran_unix_ms {
             Some((first, _)) => format!("ran on {}", label::minute(first)),
-            None => "was imported, and nobody tells when it ran".to_owned(),
+            None => "was imported, and when it ran is unknown".to_owned(),
         }
     }
 }

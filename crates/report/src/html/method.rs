@@ -50,7 +50,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
              between systems: what is known of it stands at the top of this page."
         }
         TimeOrder::Unknown => {
-            "The results were imported, and nobody tells in what order the runs ran. What changed on the machine in the meantime \
+            "The results were imported, and the order in which the runs ran is unknown. What changed on the machine in the meantime \
              may look like a difference between systems."
         }
     };

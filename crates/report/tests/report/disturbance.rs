@@ -70,7 +70,7 @@ fn an_equally_busy_machine_is_said_once_and_changes_no_verdict() {
     assert!(set.rows().all(|row| row.warnings.iter().all(|warning| warning.kind() != "machine-busy")));
     let text = render(&set, &TextOptions::default());
     assert_eq!(text.matches("busy machine").count(), 1, "{text}");
-    let said = "beside the runs: busy machine in ";
+    let said = "during the runs: busy machine in ";
     assert!(report::markdown::render(&made.evidence, &set).contains(said) && crate::html::page(&made).contains(said));
 }
 

@@ -138,7 +138,7 @@ fn what_would_help_is_what_it_can_still_do() {
     let sure = alike(60);
     assert!(commands(&sure, None).is_empty(), "equivalent by the plan's margin");
     let open_text = compare(&open.evidence, &Options::default()).unwrap().remedies[0].text.clone();
-    assert!(open_text.ends_with("rounds in all have some six chances in ten to settle it"), "{open_text}");
+    assert!(open_text.ends_with("rounds in all settle it about six times in ten"), "{open_text}");
     let [narrower] = &commands(&sure, Some(0.006))[..] else { panic!("one for all") };
     let (_, rounds) = narrower.split_once("etalon extend STORE --rounds ").unwrap();
     assert!(rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0), "{narrower}");

@@ -38,7 +38,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
     Some(match reason {
         NoVerdict::Unfinished(_) => ("run the rest", "etalon resume 'etalon results/q.etalon'"),
         NoVerdict::TooFewRounds { .. } => {
-            ("13 rounds in all have an even chance", "etalon run quickstart --set schedule.rounds=13")
+            ("13 rounds in all settle it about every other time", "etalon run quickstart --set schedule.rounds=13")
         }
         NoVerdict::UnequalDurability { .. } => (
             "the sides promise different things at commit",

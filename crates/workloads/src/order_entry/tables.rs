@@ -140,7 +140,11 @@ pub fn dataset(size: Size) -> Dataset {
         format!(", of {} items and {} customers of a district", size.items, size.customers)
     };
     Dataset {
-        name: format!("order entry, {} warehouses{smaller}", size.warehouses),
+        name: format!(
+            "order entry, {} warehouse{}{smaller}",
+            size.warehouses,
+            if size.warehouses == 1 { "" } else { "s" }
+        ),
         tables,
         indexes: vec![
             Index { name: "customer_by_name", table: "customer", columns: by_name },
