@@ -1,7 +1,7 @@
 //! Which rows there are, what they say, and when they say nothing.
 
 use model::{Direction, DurabilityTier, MarkKind, Measurement, Order, Role};
-use report::comparison::{Families, Family, NoVerdict, NoteKind, Outcome, Warning};
+use report::comparison::{Families, Family, NoVerdict, NoteKind, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
