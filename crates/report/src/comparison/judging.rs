@@ -235,8 +235,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         _ => estimate(&matched.a, &matched.b, rules, seed),
     };
     let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
-    let mut warnings = cases.warnings.clone();
-    warnings.extend(failures.unknown);
+    let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
     let sides = [(&side_a, SideLetter::A), (&side_b, SideLetter::B)];
     warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
     let clock = clock_step(metric, &sample_a, &sample_b);
