@@ -36,7 +36,7 @@ pub enum Runs {
 pub enum Rows {
     #[default]
     All,
-    /// All of them if the text has at most so many lines; else the cases that differ most, and counts of the rest.
+    /// All of them if they are few or the text has at most this many lines; else the cases that differ most, and counts of the rest.
     Fit(usize),
 }
 
@@ -57,6 +57,15 @@ impl Default for TextOptions {
     }
 }
 
+/// So few rows are read at a glance, with the pictures below them.
+const GLANCE_ROWS: usize = 24;
+
+/// Many rows, or a text that is twice as long as asked for, are cut.
+fn is_long(set: &ComparisonSet, lines: usize, most: usize) -> bool {
+    let rows: usize = set.tables.iter().map(|table| table.rows.len()).sum();
+    lines > most && (rows > GLANCE_ROWS || lines > 2 * most)
+}
+
 /// Narrower than this no line can be laid out.
 const LEAST_WIDTH: usize = 80;
 /// Longest line of what was compared.
@@ -70,7 +79,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let text = whole(set, &TextOptions { rows: Rows::All, ..options });
     match options.rows {
         // What is not much longer is shown with its charts.
-        Rows::Fit(lines) if text.lines().count() > lines => fit::render(set, &options, lines),
+        Rows::Fit(lines) if is_long(set, text.lines().count(), lines) => fit::render(set, &options, lines),
         Rows::All | Rows::Fit(_) => text,
     }
 }
