@@ -108,6 +108,8 @@ enum Remedy {
     MeasureAgain,
     /// A side changed, or étalon stood still, while they were measured.
     MeasureUndisturbed,
+    /// Hosts began too far apart for so short a measured part.
+    BeginTogether,
     OtherMetric,
     CountFailures,
 }
@@ -136,6 +138,7 @@ impl Remedy {
             | Remedy::OtherLoad { .. }
             | Remedy::MeasureAgain
             | Remedy::MeasureUndisturbed
+            | Remedy::BeginTogether
             | Remedy::CountFailures => false,
         }
     }
@@ -421,7 +424,8 @@ impl Context<'_> {
                 let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
                 Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
             }
-            Some(MarkKind::Paused | MarkKind::StartedApart) => Remedy::MeasureUndisturbed,
+            Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
+            Some(MarkKind::StartedApart) => Remedy::BeginTogether,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
             _ => fix_failures_of(row),
@@ -620,6 +624,9 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         ),
         Remedy::MeasureAgain => measure_again(rules).to_owned(),
         Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
+        Remedy::BeginTogether => "measure longer (`schedule.duration`), or by hosts that answer sooner (`etalon agents` shows their \
+                                  round trips)"
+            .to_owned(),
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),
     }
