@@ -57,7 +57,7 @@ impl Default for TextOptions {
     }
 }
 
-/// So few rows are read at a glance, with the pictures below them.
+/// The most rows that are read at a glance, with the pictures below them.
 const GLANCE_ROWS: usize = 24;
 
 /// Many rows, or a text that is twice as long as asked for, are cut.
