@@ -4,7 +4,7 @@ use model::{Metric, Point, Quantity};
 
 use super::judging::{self, Index};
 use super::options::MetricFilter;
-use super::row::Side;
+use super::row::{NoVerdict, Side};
 use super::set::Rules;
 use super::warning::Warning;
 use crate::evidence::Evidence;
@@ -19,6 +19,8 @@ pub struct Figure {
     pub side: Side,
     /// The runs' marks, at a case's first shown metric only.
     pub warnings: Vec<Warning>,
+    /// The mark of its runs that keeps anything from being judged by them.
+    pub no_verdict: Option<NoVerdict>,
 }
 
 /// The figures of every case and metric, whatever is shown.
@@ -37,6 +39,7 @@ pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, ru
             .filter_map(|key| Some((key.as_str(), case.point.get(key)?.to_string())));
         let label = model::keys_text(keys);
         let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
+        let no_verdict = judging::voiding_mark(&index.lookup, &[number as u32]);
         let mut marks = judging::marks(&index.lookup, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
@@ -53,6 +56,7 @@ pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, ru
                 metric: metric.clone(),
                 side,
                 warnings,
+                no_verdict: no_verdict.clone(),
             });
         }
     }

@@ -219,9 +219,12 @@ fn line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, Limit
 fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStatus, String) {
     let side = &figure.side;
     let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
-    let Some(summary) = side.summary.filter(|_| !values.is_empty()) else {
+    let (Some(summary), false) = (side.summary, values.is_empty()) else {
         return (RowStatus::NotCompared, format!("no value: {}", side.missing()));
     };
+    if let Some(why) = &figure.no_verdict {
+        return (RowStatus::NotCompared, why.text());
+    }
     let unit = RowUnit::new(&figure.metric.unit, [summary.centre()]);
     let shown = format!("{} {}", unit.print(summary.centre(), Script::Plain), unit.name());
     if values.len() < MIN_RUNS {

@@ -309,6 +309,24 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
     assert!(matches!(limited(&made, &["other/p99 <= 20ms"]), Err(LimitError::UnknownBenchmark { .. })));
 }
 
+/// A load generator that was full, or a run that failed, says nothing of what the system keeps.
+#[test]
+fn a_limit_is_not_kept_by_runs_that_bear_no_verdict() {
+    let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
+    let made = || Builder { systems: systems.clone(), noise: 0.004, rounds: 8, clients: vec![1], ..Builder::default() };
+    for kind in model::MarkKind::ALL {
+        let mut marked = made().build();
+        marked.mark(3, kind, "as planted");
+        let status = limited(&marked, &["throughput >= 500"]).unwrap().lines[0].status;
+        assert_eq!(status == RowStatus::NotCompared, kind.voids_verdict(), "{kind:?}: {status:?}");
+    }
+    let mut failed = made().build();
+    failed.fail(3, "server closed the connection");
+    let outcome = limited(&failed, &["throughput >= 500"]).unwrap();
+    assert_eq!(outcome.lines[0].status, RowStatus::NotCompared);
+    assert!(!matches!(outcome.status, GateStatus::Passed | GateStatus::NotFailed), "{outcome:?}");
+}
+
 #[test]
 fn one_system_alone_is_held_to_its_limits() {
     let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
