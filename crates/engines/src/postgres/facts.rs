@@ -118,7 +118,9 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
     match tables {
-        Tables::Own => facts.instance(ADDED_BY_OTHERS, client.one(ADDED).map_err(failing_to(tried))?),
+        Tables::Own => {
+            facts.instance(ADDED_BY_OTHERS, client.one(&format!("{CALLS} {ADDED}")).map_err(failing_to(tried))?)
+        }
         Tables::None => {
             facts.identity("database.unlogged_tables", unlogged.clone());
             facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
@@ -245,16 +247,27 @@ fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskErr
 
 const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
-/// What acts on rows of étalon's tables and is not étalon's, which makes none of these.
+/// What acts on rows of étalon's tables and is not étalon's: triggers, rules, policies, and checks, defaults and indexes that call a
+/// function. The tables of a user's own script may have checks and defaults, which call none that can change a setting.
 const ADDED: &str = "SELECT coalesce(pg_catalog.string_agg(what || ' on ' || relname, ', ' ORDER BY relname, what), 'nothing') FROM \
                      (SELECT tgrelid AS of, 'trigger ' || tgname AS what FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
                      SELECT ev_class, 'rule ' || rulename FROM pg_catalog.pg_rewrite WHERE rulename <> '_RETURN' UNION ALL \
                      SELECT polrelid, 'policy ' || polname FROM pg_catalog.pg_policy UNION ALL \
                      SELECT oid, 'row security' FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \
-                     SELECT conrelid, 'check ' || conname FROM pg_catalog.pg_constraint WHERE contype = 'c' UNION ALL \
-                     SELECT adrelid, 'default ' || adnum FROM pg_catalog.pg_attrdef) AS found \
+                     SELECT conrelid, 'check ' || conname FROM pg_catalog.pg_constraint c WHERE contype = 'c' AND \
+                     (pg_catalog.pg_get_constraintdef(oid) LIKE '%set_config%' OR EXISTS (SELECT FROM calls \
+                     WHERE classid = 'pg_catalog.pg_constraint'::regclass AND objid = c.oid)) UNION ALL \
+                     SELECT adrelid, 'default ' || adnum FROM pg_catalog.pg_attrdef d WHERE \
+                     pg_catalog.pg_get_expr(adbin, adrelid) LIKE '%set_config%' OR EXISTS (SELECT FROM calls \
+                     WHERE classid = 'pg_catalog.pg_attrdef'::regclass AND objid = d.oid) UNION ALL \
+                     SELECT indrelid, 'index ' || relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class own ON own.oid = indexrelid \
+                     WHERE EXISTS (SELECT FROM calls WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = indexrelid)) AS found \
                      JOIN pg_catalog.pg_class c ON c.oid = found.of JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
                      WHERE nspname = 'etalon'";
+
+/// Things that depend on functions or operators that users made; the server does not record those of its own.
+const CALLS: &str = "WITH calls AS (SELECT classid, objid FROM pg_catalog.pg_depend WHERE refclassid IN \
+                     ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass))";
 
 /// How many indexes and triggers users' tables have, and a digest of what they and the tables' rules, policies and checks are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
