@@ -70,6 +70,8 @@ pub enum GateStatus {
 pub enum RowStatus {
     /// Beyond limit and noise.
     Regressed,
+    /// Beyond an absolute limit, whatever the baseline is.
+    Broken,
     /// Beyond noise.
     Improved,
     /// The data exclude a regression beyond the limit.
@@ -82,9 +84,15 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
+    /// The gate fails by it.
+    pub fn fails(self) -> bool {
+        matches!(self, RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             RowStatus::Regressed => "regressed",
+            RowStatus::Broken => "broken",
             RowStatus::Improved => "improved",
             RowStatus::Held => "held",
             RowStatus::Open => "open",
@@ -211,8 +219,13 @@ impl GateOutcome {
             self.count(RowStatus::Held),
             self.count(RowStatus::Open),
             self.count(RowStatus::NotCompared).saturating_sub(not_asked)
-        ) + &not_asked_words(not_asked)
+        ) + &broken_words(self.count(RowStatus::Broken))
+            + &not_asked_words(not_asked)
     }
+}
+
+fn broken_words(limits: usize) -> String {
+    if limits == 0 { String::new() } else { format!(", {} broken", count(limits, "limit")) }
 }
 
 fn not_asked_words(rows: usize) -> String {
@@ -259,7 +272,7 @@ fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> G
         record: Record::default(),
     };
     let open = outcome.open_rows();
-    outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
+    outcome.status = if outcome.lines.iter().any(|line| line.status.fails()) {
         GateStatus::Failed
     } else if outcome.unfinished.is_some() {
         GateStatus::Unfinished

@@ -95,7 +95,7 @@ fn github(outcome: &GateOutcome) -> String {
 
 fn level(line: &GateLine) -> Option<&'static str> {
     match line.status {
-        RowStatus::Regressed | RowStatus::Failed => Some("error"),
+        RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed => Some("error"),
         RowStatus::NotCompared if !line.is_asked => None,
         RowStatus::Open | RowStatus::NotCompared => Some("warning"),
         RowStatus::Improved => Some("notice"),
@@ -109,7 +109,7 @@ fn github_data(text: &str) -> String {
 }
 
 fn junit(outcome: &GateOutcome) -> String {
-    let failures = outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed);
+    let failures = outcome.lines.iter().filter(|line| line.status.fails()).count();
     let skipped = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
     let nothing = usize::from(matches!(outcome.status, GateStatus::TooFewRows | GateStatus::Unfinished));
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -127,7 +127,7 @@ fn junit(outcome: &GateOutcome) -> String {
         let class = xml(&line.sides);
         let detail = xml(&line.detail);
         let body = match line.status {
-            RowStatus::Regressed | RowStatus::Failed => {
+            RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed => {
                 format!("<failure message=\"{}: {detail}\"/>", line.status.as_str())
             }
             RowStatus::Open | RowStatus::NotCompared => {

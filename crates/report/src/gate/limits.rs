@@ -240,12 +240,12 @@ fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStat
     };
     let status = match (is_kept, is_broken) {
         (true, _) => RowStatus::Held,
-        (_, true) => RowStatus::Regressed,
+        (_, true) => RowStatus::Broken,
         _ => RowStatus::Open,
     };
     // Where a limit is kept the bound next to it says so, and where it is broken the one that lies beyond it.
     let (word, bound) = match (limit.bound, status) {
-        (Bound::AtMost, RowStatus::Regressed) | (Bound::AtLeast, RowStatus::Held | RowStatus::Open) => {
+        (Bound::AtMost, RowStatus::Broken) | (Bound::AtLeast, RowStatus::Held | RowStatus::Open) => {
             ("at least", lowest)
         }
         _ => ("at most", highest),

@@ -291,18 +291,18 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
     }
     for (limit, expected) in [
         ("p99 <= 25ms", RowStatus::Held),
-        ("p99 <= 15ms", RowStatus::Regressed),
+        ("p99 <= 15ms", RowStatus::Broken),
         ("p99 <= 20.1ms", RowStatus::Open),
         ("response p99 <= 0.025 s", RowStatus::Held),
         ("tps >= 500", RowStatus::Held),
-        ("throughput >= 5,000 tx/s", RowStatus::Regressed),
+        ("throughput >= 5,000 tx/s", RowStatus::Broken),
     ] {
         let outcome = limited(&made, &[limit]).unwrap();
         let of_limit: Vec<_> = outcome.lines.iter().filter(|line| line.sides.contains(", limit ")).collect();
         // The baseline is not on trial.
         assert_eq!(of_limit.len(), 1, "{limit}: {outcome:?}");
         assert_eq!(of_limit[0].status, expected, "{limit}: {of_limit:?}");
-        assert_eq!(outcome.status == GateStatus::Failed, expected == RowStatus::Regressed, "{limit}: {outcome:?}");
+        assert_eq!(outcome.status == GateStatus::Failed, expected == RowStatus::Broken, "{limit}: {outcome:?}");
     }
     assert!(matches!(limited(&made, &["p98 <= 1ms"]), Err(LimitError::UnknownMetric { .. })));
     assert!(matches!(limited(&made, &["p99 <= 20"]), Err(LimitError::Unit { .. })));
@@ -334,7 +334,9 @@ fn one_system_alone_is_held_to_its_limits() {
     let kept = limited(&made, &["throughput >= 500"]).unwrap();
     assert_eq!((kept.status, kept.lines.len()), (GateStatus::Passed, 1), "{kept:?}");
     assert!(kept.lines[0].detail.contains("at least"), "{kept:?}");
-    assert_eq!(limited(&made, &["throughput >= 5000"]).unwrap().status, GateStatus::Failed);
+    let broken = limited(&made, &["throughput >= 5000"]).unwrap();
+    assert_eq!((broken.status, broken.count(RowStatus::Regressed)), (GateStatus::Failed, 0));
+    assert!(broken.summary().ends_with(", 1 limit broken"), "{}", broken.summary());
 }
 
 #[test]
