@@ -117,21 +117,26 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
     let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
-    match tables {
-        Tables::Own => {
-            facts.instance(ADDED_BY_OTHERS, client.one(&format!("{CALLS} {ADDED}")).map_err(failing_to(tried))?)
-        }
-        Tables::None => {
-            facts.identity("database.unlogged_tables", unlogged.clone());
-            facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE).map_err(failing_to(tried))?);
-        }
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
     }
+    add_tables(&mut facts, client, tables).map_err(failing_to(tried))?;
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
     }
     let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
     facts.set_durability(&durability);
     Ok(facts)
+}
+
+/// Adds what the load's tables have besides their columns.
+fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
+    let (name, sql) = match tables {
+        Tables::Own => (ADDED_BY_OTHERS, format!("{CALLS} {ADDED}")),
+        Tables::None => (INDEXES_AND_TRIGGERS, SHAPE.to_owned()),
+    };
+    facts.instance(name, client.one(&sql)?);
+    Ok(())
 }
 
 /// Adds what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
