@@ -60,6 +60,8 @@ const VERBS: &[(&[&str], &str)] = &[
 ];
 
 /// Puts what to type in the place of clap's guess, where the word is known from elsewhere.
+///
+/// The usage goes with the guess, which clap writes into it.
 pub fn with_advice(mut error: clap::Error) -> clap::Error {
     let (invalid, proposed, known) = match error.kind() {
         ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg, OPTIONS),
@@ -70,6 +72,7 @@ pub fn with_advice(mut error: clap::Error) -> clap::Error {
     let word = word.split(['=', ' ']).next().unwrap_or_default().to_owned();
     if let Some(advice) = advice(known, &word) {
         error.remove(proposed);
+        error.remove(ContextKind::Usage);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     } else if matches!(error.get(proposed), Some(ContextValue::String(option)) if NEVER_PROPOSED.contains(&option.as_str()))
     {

@@ -252,27 +252,24 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
         interrupt: Arc::clone(&interrupt),
         ..crate::scene::options()
     };
-    let flag = Arc::clone(&interrupt);
-    let stop = move || {
-        thread::sleep(Duration::from_secs(1));
-        flag.store(true, Ordering::Relaxed);
-    };
-    let mut observer = Tasks { once: Once(Mutex::new(Some(stop)), Vec::new()), ended: 0 };
+    let mut observer = Tasks { interrupt, ended: 0 };
     let registry = conductor::Registry::built_in();
     let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
     assert_eq!(ended, ExperimentEnd::Interrupted);
     assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
 }
 
-/// Counts finished tasks.
-struct Tasks<F: FnOnce() + Send + 'static> {
-    once: Once<F>,
+/// Interrupts when tasks have succeeded, and counts those that come back.
+struct Tasks {
+    interrupt: Arc<AtomicBool>,
     ended: usize,
 }
 
-impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
-    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: load::observer::ExperimentProgress) {
-        self.once.run_started(run, case, progress);
+impl Observer for Tasks {
+    fn tick(&mut self, tick: load::observer::Tick) {
+        if tick.rate_per_s > 0.0 {
+            self.interrupt.store(true, Ordering::Relaxed);
+        }
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {

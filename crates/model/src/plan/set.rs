@@ -146,13 +146,13 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
         })
         .collect();
     let named = names.iter().position(|name| name == which);
+    let chosen = named.or_else(|| which.parse().ok().filter(|index| *index < benchmarks.len()));
     if keys.is_empty() {
-        return Err(match named {
+        return Err(match chosen {
             None if which != "*" => without_benchmark(which),
             _ => Refusal::new("the argument names a benchmark, but none of its keys".to_owned()),
         });
     }
-    let chosen = named.or_else(|| which.parse().ok().filter(|index| *index < benchmarks.len()));
     if which != "*" && chosen.is_none() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         return Err(nothing_of_that_name("benchmark", which, &names));
