@@ -376,7 +376,8 @@ pub struct SqlioArgs {
 /// `etalon import`.
 #[derive(Args, Clone, Debug)]
 pub struct ImportArgs {
-    /// Files, folders, archives or `-`, each as FILE or SYSTEM=FILE; without a system's name that of the file counts
+    /// Files, folders, archives, patterns such as `run-*.json`, or `-`, each as FILE or SYSTEM=FILE; without a system's name that of
+    /// the file counts
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
     /// The store to write

@@ -50,7 +50,7 @@ const VERBS: &[(&[&str], &str)] = &[
     (
         &["replay", "capture", "record"],
         "étalon replays no recorded traffic: write what the application asks as a script, `etalon run URL --script my.sql`; \
-         pgreplay and Percona's pt-upgrade replay logs",
+         pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
     ),
     (&["bench", "benchmark", "test", "start", "prepare", "measure"], "`etalon run` measures"),
     (&["diff", "cmp"], "`etalon compare STORE` compares"),

@@ -43,18 +43,35 @@ pub enum Kind {
 
 /// What the arguments name, each with its system.
 pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
-    let mut inputs: Vec<Input> = args
-        .files
-        .iter()
-        .map(|text| match text.split_once('=') {
-            None => Ok(of_path(PathBuf::from(text), None)),
-            Some(_) if Path::new(text).exists() => Ok(of_path(PathBuf::from(text), None)),
-            Some(("", _)) => Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE")),
-            Some((system, file)) => Ok(of_path(PathBuf::from(file), Some(system))),
-        })
-        .collect::<Result<_, CliError>>()?;
+    let mut inputs = Vec::new();
+    for text in &args.files {
+        let (system, path) = match text.split_once('=') {
+            Some(("", _)) if !Path::new(text).exists() => {
+                return Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE"));
+            }
+            Some((system, path)) if !Path::new(text).exists() => (Some(system), path),
+            _ => (None, text.as_str()),
+        };
+        inputs.extend(matching(path)?.into_iter().map(|path| of_path(path, system)));
+    }
     name_by_folders(&mut inputs);
     Ok(inputs)
+}
+
+/// The files that a pattern names, sorted as people count. Shells expand no `SYSTEM=*.json`, and that of Windows no pattern at all.
+/// A path that exists is no pattern.
+fn matching(path: &str) -> Result<Vec<PathBuf>, CliError> {
+    if !path.contains(['*', '?', '[']) || Path::new(path).exists() {
+        return Ok(vec![PathBuf::from(path)]);
+    }
+    let unreadable = |cause: String| CliError::user(format!("`{path}`: {cause}"));
+    let found = glob::glob(path).map_err(|error| unreadable(error.to_string()))?;
+    let mut found: Vec<PathBuf> = found.collect::<Result<_, _>>().map_err(|error| unreadable(error.to_string()))?;
+    if found.is_empty() {
+        return Err(unreadable("no file has such a name".to_owned()));
+    }
+    sort_as_counted(&mut found);
+    Ok(found)
 }
 
 fn of_path(path: PathBuf, system: Option<&str>) -> Input {
@@ -125,8 +142,12 @@ fn folders(path: &Path) -> Vec<String> {
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     walk(folder, MOST_DEPTH, &mut found)?;
-    found.sort_by_cached_key(|path| (counted_key(&path.to_string_lossy()), path.clone()));
+    sort_as_counted(&mut found);
     Ok(found)
+}
+
+fn sort_as_counted(paths: &mut [PathBuf]) {
+    paths.sort_by_cached_key(|path| (counted_key(&path.to_string_lossy()), path.clone()));
 }
 
 /// Splits a name before each number and behind it, so that names compare by the numbers in them.
@@ -205,6 +226,19 @@ mod tests {
         let found = files_below(folder.path()).unwrap();
         let found: Vec<&Path> = found.iter().map(|path| path.strip_prefix(folder.path()).unwrap()).collect();
         assert_eq!(found, ["008-2.log", "8-2.log", "8-10.log", "16-1.log", "a16/1", "b"].map(Path::new));
+    }
+
+    #[test]
+    fn a_pattern_is_the_files_that_it_names() {
+        let folder = tempfile::tempdir().unwrap();
+        ["8.log", "16.log", "x.txt"].iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+        let text = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let found = matching(&text("*.log")).unwrap();
+        assert_eq!(found, ["8.log", "16.log"].map(|name| folder.path().join(name)));
+        assert!(matching(&text("*.json")).unwrap_err().message.contains("no file has such a name"));
+        std::fs::write(folder.path().join("[1].log"), "").unwrap();
+        assert_eq!(matching(&text("[1].log")).unwrap(), [folder.path().join("[1].log")], "a name of a file is itself");
+        assert_eq!(matching("none.log").unwrap(), [PathBuf::from("none.log")], "the reader says what is wrong with it");
     }
 
     #[test]
