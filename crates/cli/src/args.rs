@@ -167,6 +167,11 @@ pub struct Question {
     /// Threads that make the load, at most one a client
     #[arg(long, short = 'j', value_name = "N", help_heading = heading::LOAD, hide_short_help = true)]
     pub threads: Option<String>,
+    /// Look for the highest load that answers 99 of 100 transactions within this time, such as `20ms`
+    ///
+    /// In place of a load as fast as the clients can. `--clients` is the number of connections that carry it
+    #[arg(long, value_name = "TIME", help_heading = heading::LOAD)]
+    pub p99: Option<String>,
     /// Time of the whole experiment, such as `5m`
     ///
     /// Rounds and runs are fitted into it. Without it two systems take about a minute

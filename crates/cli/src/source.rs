@@ -320,6 +320,12 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             format!("`--set 'benchmarks.*.threads={threads}'` changes the plan's"),
         );
     }
+    if let Some(p99) = &question.p99 {
+        return refuse(
+            format!("`--p99 {p99}`"),
+            format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"),
+        );
+    }
     let time = question.time.as_deref().unwrap_or_default();
     refuse(
         format!("`--for {time}`"),

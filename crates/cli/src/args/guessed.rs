@@ -32,8 +32,8 @@ const OPTIONS: &[(&[&str], &str)] = &[
     (&["--iterations", "--repeat", "--runs", "--count"], "`--rounds 10` runs every case so often"),
     (&["--warmup", "--warm-up"], "`--set schedule.warmup=5s` is the warm-up of each run"),
     (
-        &["--p99", "--promise", "--max-latency", "--slo"],
-        "a capacity is a plan: `etalon run capacity --system URL --set 'benchmarks.*.promise.response_p99=20ms'`",
+        &["--promise", "--max-latency", "--slo", "--p95"],
+        "`--p99 20ms` looks for the highest load that answers 99 of 100 transactions in this time",
     ),
     (
         &["--tables", "--table-size", "--table_size"],
@@ -45,7 +45,7 @@ const OPTIONS: &[(&[&str], &str)] = &[
 const VERBS: &[(&[&str], &str)] = &[
     (
         &["capacity"],
-        "a capacity is a plan: `etalon run capacity --system URL --set 'benchmarks.*.promise.response_p99=20ms'`",
+        "`etalon run URL --p99 20ms` looks for the highest load that answers 99 of 100 transactions in this time",
     ),
     (
         &["replay", "capture", "record"],
@@ -100,12 +100,12 @@ mod tests {
     #[test]
     fn an_option_of_another_tool_is_answered_with_what_to_type() {
         assert!(said(&["run", "postgres", "-T", "60"]).contains("tip: `--for 5m`"), "{}", said(&["run", "-T", "60"]));
-        assert!(said(&["run", "postgres", "--p99", "20ms"]).contains("etalon run capacity"));
+        assert!(said(&["run", "postgres", "--slo", "20ms"]).contains("--p99 20ms"));
         assert!(
             said(&["run", "--rate=5"]).contains("benchmarks.*.rate=100")
                 && !said(&["run", "--rate=5"]).contains("--target")
         );
-        assert!(said(&["capacity", "postgres://h/d"]).contains("etalon run capacity"));
+        assert!(said(&["capacity", "postgres://h/d"]).contains("etalon run URL --p99 20ms"));
         assert!(said(&["replay", "log"]).contains("étalon replays no recorded traffic"));
     }
 

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::time::Duration;
 
-use model::Catalog;
 use model::near::did_you_mean;
+use model::{Catalog, duration};
 
 use super::quoted;
 use super::words::{self, ScriptKind};
@@ -19,6 +20,8 @@ const MOST_THREADS: u32 = 1_024;
 /// A load that queues where one client has a turn at once, with two clients a core.
 const FEWEST_BUSY: u32 = 4;
 const MOST_BUSY: u32 = 64;
+/// Connections that carry the load of a promise, and operations under way on a disk.
+const CARRYING: u32 = 16;
 
 /// A key with what is written for it and what it is.
 struct Key {
@@ -57,6 +60,8 @@ pub struct Load {
     clients: Vec<u32>,
     scale: Vec<u32>,
     threads: Option<u32>,
+    /// The response time that 99 of 100 are promised.
+    p99: Option<Duration>,
 }
 
 impl Load {
@@ -69,6 +74,17 @@ impl Load {
             clients: counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
             scale: counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
             threads: counts("--threads", "a number of threads", question.threads.as_slice(), 0..=MOST_THREADS)?.pop(),
+            p99: question.p99.as_deref().map(promised).transpose()?,
+        })
+    }
+
+    /// The key that asks for the highest load that keeps the promise.
+    fn promise(&self) -> Option<Key> {
+        let within = duration::format(self.p99?);
+        Some(Key {
+            name: "promise",
+            value: format!("{{ response_p99 = {}, errors = 0.001 }}", quoted(&within)),
+            about: "The highest load at which 99 of 100 are answered in this time, and one in a thousand fails at most.",
         })
     }
 }
@@ -102,7 +118,7 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
                 (None, None) => None,
             };
             match refused {
-                None => Ok(blocks(&load.clients)),
+                None => Ok(blocks(load)),
                 Some((what, advice)) => Err(CliError::user(format!("{what}, and the systems are disks")).hint(
                     format!("{advice}disks are read and written in blocks; `--clients 1,32` says how many at a time"),
                 )),
@@ -110,6 +126,12 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
         }
         _ => transactions(scripts, load, catalog),
     }
+}
+
+fn promised(text: &str) -> Result<Duration, CliError> {
+    duration::parse(text).map_err(|error| {
+        CliError::user(format!("`--p99 {text}` is not a length of time: {error}")).hint("write it as `--p99 20ms`")
+    })
 }
 
 /// Each once.
@@ -138,11 +160,13 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
     let busy = busy_clients();
     let clients = &load.clients;
     // What a commit takes, what many commits are worth together, and what reading takes: more cases take longer to be sure of.
-    let usual = [("tpcb-like", clients_or(clients, &[1, busy])), ("select-only", clients_or(clients, &[busy]))];
+    let several: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, busy] };
+    let one = &several[several.len() - 1..];
+    let usual = [("tpcb-like", clients_or(clients, several)), ("select-only", clients_or(clients, one))];
     let single: Vec<&str> = scripts.iter().flat_map(|script| singled(script)).collect();
     let scripts: Vec<(&str, Vec<u32>)> = match single.as_slice() {
         [] => usual.into(),
-        scripts => scripts.iter().map(|script| (*script, clients_or(clients, &[1, busy]))).collect(),
+        scripts => scripts.iter().map(|script| (*script, clients_or(clients, several))).collect(),
     };
     let mut asked = Asked {
         benchmarks: Vec::new(),
@@ -261,6 +285,19 @@ impl Script {
                 ))
                 .hint("leave it out: a script in super-smack's language says itself how many rows its tables have"));
             }
+        }
+        match (load.promise(), self.kind) {
+            (Some(_), ScriptKind::Smack) => {
+                return Err(CliError::user(format!(
+                    "`--p99` needs a rate, and `{name}` is in super-smack's language, which has none"
+                ))
+                .hint("write it in pgbench's language"));
+            }
+            (Some(promise), ScriptKind::Sql) => {
+                let about = "Transactions come by chance, as those of many users.";
+                keys.extend([Key { name: "arrivals", value: quoted("poisson"), about }, promise]);
+            }
+            (None, _) => {}
         }
         if let (Some(threads), ScriptKind::Sql) = (load.threads, self.kind) {
             keys.push(Key { name: "threads", value: threads.to_string(), about: "Threads that make the load." });
@@ -389,18 +426,22 @@ fn stem_of(script: &str) -> String {
 }
 
 /// What databases ask of a disk: reads and writes of pages, and the log of commits.
-fn blocks(depths: &[u32]) -> Asked {
-    let depths = list(if depths.is_empty() { &[1, 32] } else { depths });
-    let log = vec![
-        Key { name: "pattern", value: quoted("sequential"), about: "One block behind the other." },
-        Key { name: "cache", value: quoted("none"), about: "Each write ends when it is durable." },
-        depth_key("1"),
+fn blocks(load: &Load) -> Asked {
+    let usual: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, 32] };
+    let depths = list(&clients_or(&load.clients, usual));
+    let paged = || std::iter::once(depth_key(&depths)).chain(load.promise()).collect();
+    let mut benchmarks = vec![
+        bench("read-pages", "read", "Pages at random places: what a cache misses.", paged()),
+        bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", paged()),
     ];
-    let benchmarks = vec![
-        bench("read-pages", "read", "Pages at random places: what a cache misses.", vec![depth_key(&depths)]),
-        bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", vec![depth_key(&depths)]),
-        bench("write-log", "write", "What a commit waits for.", log),
-    ];
+    if load.p99.is_none() {
+        let log = vec![
+            Key { name: "pattern", value: quoted("sequential"), about: "One block behind the other." },
+            Key { name: "cache", value: quoted("none"), about: "Each write ends when it is durable." },
+            depth_key("1"),
+        ];
+        benchmarks.push(bench("write-log", "write", "What a commit waits for.", log));
+    }
     Asked { benchmarks, on_tables_of_the_user: Vec::new(), on_tables_to_find: Vec::new(), notes: Vec::new() }
 }
 

@@ -19,6 +19,7 @@ use self::fit::Fitted;
 use self::words::{SystemWord, Word};
 use crate::args::Question;
 use crate::error::CliError;
+use crate::progress::seeks;
 use crate::source::plan_errors;
 
 /// Whether passwords of URLs are written.
@@ -89,7 +90,12 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
         asked,
         catalog: &catalog,
     };
-    let bare = Fitted { rounds: stats::MIN_ROUNDS, warmup: Duration::ZERO, duration: Duration::from_secs(1) };
+    let bare = Fitted {
+        rounds: stats::MIN_ROUNDS,
+        most_rounds: None,
+        warmup: Duration::ZERO,
+        duration: Duration::from_secs(1),
+    };
     let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &Changes::default(), &catalog, 0);
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
     let fitted = fit::fit(&parsed, time, registry)?;
@@ -98,8 +104,9 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     notes.extend(draft.note_of_empty_servers());
     if let Some(time) = time {
         let (length, warmup) = (short_length(fitted.duration), short_length(fitted.warmup));
+        let run = if seeks(&parsed) { "short run" } else { "run" };
         notes.push(format!(
-            "`--for {}`: {} rounds, each run {length} after a warm-up of {warmup}",
+            "`--for {}`: {} rounds, each {run} {length} after a warm-up of {warmup}",
             duration::format(time),
             fitted.rounds
         ));
@@ -240,7 +247,7 @@ impl Question {
     /// Whether it says more than which systems, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
         let has_lists = !(self.clients.is_empty() && self.script.is_empty() && self.scale.is_empty());
-        has_lists || self.time.is_some() || self.threads.is_some()
+        has_lists || self.time.is_some() || self.threads.is_some() || self.p99.is_some()
     }
 
     /// The `--name`.
@@ -316,7 +323,8 @@ impl Draft<'_> {
         for benchmark in &self.asked.benchmarks {
             let _ = writeln!(text, "{}", benchmark.text(&mut explained));
         }
-        let Fitted { rounds, warmup, duration: length } = schedule;
+        let Fitted { rounds, most_rounds, warmup, duration: length } = schedule;
+        let rounds = most_rounds.map_or_else(|| rounds.to_string(), |most| quoted(&format!("{rounds}..{most}")));
         let _ = write!(
             text,
             "[schedule]\n\

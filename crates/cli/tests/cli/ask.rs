@@ -324,6 +324,34 @@ fn options_of_pgbench_shape_the_load_where_they_mean_the_same() {
 }
 
 #[test]
+fn a_promise_is_answered_with_a_capacity() {
+    const SIM: &str = "sim:?service_us=2000&servers=4&noise=0.02";
+    let scene = Scene::new();
+    let asked = [SIM, "--script", "select-only", "--clients", "64", "--p99", "20ms"];
+    let plan = planned(&scene, &asked);
+    let point = &plan["benchmarks"][0]["points"][0];
+    assert_eq!(point["promise.response_p99"], "20ms");
+    assert_eq!(point["arrivals"], "poisson");
+    let rounds = |systems: &[&str]| {
+        planned(&scene, &[systems, &["--script", "select-only", "--p99", "20ms"]].concat())["schedule"]["rounds"]
+            .clone()
+    };
+    assert_eq!((rounds(&[SIM]), rounds(&SIMS)), (6.into(), 12.into()), "two systems are compared until it is sure");
+    let timed = scene.etalon(&[&["plan", "--json", "--for", "5m"], &asked[..]].concat());
+    timed.says(0, &["each short run "]);
+    let expected = object(&timed)["expected_s"].as_f64().unwrap();
+    assert!((270.0..=303.0).contains(&expected), "{expected} s");
+    let ran = scene.etalon(&[&["run", "--quick"], &asked[..]].concat());
+    ran.says(0, &[]);
+    assert!(ran.stdout.starts_with("sim alone, capacity of select-only at its promise: 1"), "{}", ran.stdout);
+    let disks = planned(&scene, &["/tmp", "--p99", "2ms"]);
+    assert_eq!(disks["benchmarks"].as_array().unwrap().len(), 2);
+    scene.etalon(&["plan", SIM, "--p99", "20"]).says(2, &["`20` has no unit", "`--p99 20ms`"]);
+    scene.etalon(&["plan", "quickstart", "--p99", "9ms"]).says(2, &["--set 'benchmarks.*.promise.response_p99=9ms'"]);
+    scene.etalon(&["plan", "mysql", "--script", "select-key", "--p99", "9ms"]).says(2, &["super-smack's language"]);
+}
+
+#[test]
 fn scripts_of_both_languages_are_asked_in_one_experiment() {
     let scene = Scene::new();
     let plan = planned(&scene, &["sqlite:a.db", "--script", "select-key", "--script", "select-only@9, select-update"]);

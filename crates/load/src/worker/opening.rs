@@ -61,9 +61,15 @@ impl WorkerContext<'_> {
         match refused.into_iter().next() {
             Some(mut failure) if count == 0 || self.traffic.pool.is_none() => {
                 if wanted > 1 {
-                    let counts =
-                        format!("{count} of {wanted} connections were made, {failed} refused, then no more tried");
-                    failure.cause = format!("{} ({counts})", failure.cause);
+                    let others = match self.traffic.pool {
+                        None if self.all_clients > wanted => {
+                            format!(" by one of the threads, which make {} together", self.all_clients)
+                        }
+                        _ => String::new(),
+                    };
+                    failure.cause.push_str(&format!(
+                        " ({count} of {wanted} connections were made{others}; {failed} refused, then no more tried)"
+                    ));
                 }
                 Err(failure)
             }
