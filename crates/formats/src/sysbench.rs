@@ -41,9 +41,12 @@ pub struct SysbenchRun {
     pub remarks: Vec<String>,
 }
 
+/// What a run begins with, without its colon.
+const BEGINNING: &str = "Running the test with following options";
+
 /// Lines that tell nothing about the load: what they say is noise, or stands in another line, too.
 const NOISE: &[&str] = &[
-    "Running the test with following options",
+    BEGINNING,
     "Running memory speed test with the following options",
     "Initializing random number generator",
     "Random number generator seed is",
@@ -123,6 +126,10 @@ pub fn read(bytes: &[u8]) -> SysbenchOutput {
             section.clear();
             continue;
         }
+        if let Some(next) = output.runs.last().and_then(|run| run.next_if_begins(trimmed)) {
+            output.runs.push(next);
+            section.clear();
+        }
         let taken = output.runs.last_mut().is_some_and(|run| run.take(line, trimmed, &mut section));
         if !taken {
             output.not_understood.push(NotUnderstood::new(number, line));
@@ -138,6 +145,18 @@ fn version_of(line: &str) -> Option<String> {
 }
 
 impl SysbenchRun {
+    /// A new run of the same version, if the line begins another one although no version stands before it: what sysbench says
+    /// first of a run, or a section that is there already.
+    fn next_if_begins(&self, trimmed: &str) -> Option<SysbenchRun> {
+        let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
+        let begins = match trimmed.strip_suffix(':') {
+            Some(BEGINNING) => !self.figures.is_empty() || self.fatal.is_some(),
+            Some(name) if SECTIONS.contains(&name) => self.checkpoints_s.is_empty() && has_section(name),
+            _ => false,
+        };
+        begins.then(|| SysbenchRun { version: self.version.clone(), ..SysbenchRun::default() })
+    }
+
     fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
         if let Some(fatal) = trimmed.strip_prefix("FATAL:") {
             self.fatal.get_or_insert_with(|| said(fatal));
@@ -312,7 +331,13 @@ impl SysbenchRun {
     /// that met no row is counted as another statement, so that writes and others are distinguished only where both are whole.
     fn statements(&self) -> Option<String> {
         let transactions = self.figure_of(&SQLS, "transactions").filter(|count| *count > 0.0)?;
-        let of = |name| Some(self.figure_of(&SQLS, name)? / transactions);
+        // A transaction that an ignored error ended had some of its statements.
+        let ended = transactions + self.figure_of(&SQLS, "ignored errors").unwrap_or(0.0);
+        let of = |name| {
+            let count = self.figure_of(&SQLS, name)?;
+            let (least, most) = (count / ended, count / transactions);
+            Some(if ended > transactions && most.floor() >= least { most.floor() } else { most })
+        };
         let (reads, writes, others) = (of("read")?, of("write")?, of("other")?);
         Some(if is_whole(writes) && is_whole(others) {
             format!("{} read, {} write, {} other", count_text(reads), count_text(writes), count_text(others))

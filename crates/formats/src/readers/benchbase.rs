@@ -65,8 +65,10 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     let mut figures = Figures::default();
     let lost = throughput.zip(goodput).map(|(all, good)| (all - good).max(0.0));
     figures.failed(lost, goodput, "it prints no goodput");
-    figures.rate("throughput", "requests/s", Role::Primary, throughput);
-    figures.rate("goodput", "requests/s", Role::Secondary, goodput);
+    // All requests, also those that failed: where it says how many succeeded, those count.
+    let role = if goodput.is_some() { Role::Secondary } else { Role::Primary };
+    figures.rate("throughput", "requests/s", role, throughput);
+    figures.rate("goodput", "requests/s", Role::Primary, goodput);
     figures.response("mean", latency(json, "Average"));
     figures.response("min", latency(json, "Minimum"));
     figures.response("max", latency(json, "Maximum"));

@@ -91,7 +91,13 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             continue;
         };
         match name {
-            "Measured tpmC (NewOrders)" => run.nopm = leading(value),
+            "Measured tpmC (NewOrders)" => {
+                if run.nopm.is_some() {
+                    let next = Run { keys: run.keys.clone(), minutes: run.minutes, ..Run::default() };
+                    imported.results.extend(result(std::mem::replace(&mut run, next), input.system));
+                }
+                run.nopm = leading(value);
+            }
             "Measured tpmTOTAL" => run.tpm = leading(value),
             // The last line of a run.
             "Transaction Count" => imported.results.extend(result(std::mem::take(&mut run), input.system)),

@@ -79,6 +79,9 @@ fn keys(command: Option<&str>) -> Point {
     put(&mut keys, "warehouses", option(command, "warehouses", None).map(plain));
     put(&mut keys, "threads", option(command, "threads", Some('T')).map(plain));
     put(&mut keys, "scale", option(command, "sf", None).map(plain));
+    for name in ["weight", "isolation", "parts", "partition-type"] {
+        put(&mut keys, name, option(command, name, None).map(plain));
+    }
     put(&mut keys, "wait", command.split_whitespace().any(|other| other == "--wait").then_some(Value::Bool(true)));
     keys
 }

@@ -84,6 +84,11 @@ fn take(runs: &mut Vec<Run>, line: &str) -> bool {
         return true;
     }
     let finished = line.strip_prefix("Run finished, takes ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
+    if finished.is_some()
+        && let Some(last) = runs.last().filter(|run| run.is_finished)
+    {
+        runs.push(Run { keys: last.keys.clone(), ..Run::default() });
+    }
     if let (Some((takes, _)), Some(run)) = (finished, runs.last_mut()) {
         (run.is_finished, run.elapsed_s) = (true, go_seconds(takes));
         run.group = Group::default();

@@ -42,8 +42,17 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let (mut run, mut not_understood, mut is_summed) = (Run::default(), Vec::new(), false);
     for (at, line) in numbered(input.text) {
         let line = line.trim();
+        let is_repeated = match line {
+            "<Raw Results>" => run.nopm.is_some() || run.transactions.iter().any(Option::is_some),
+            "<TpmC>" => run.nopm.is_some(),
+            _ => false,
+        };
         if line == "<Parameters>" {
             imported.results.extend(results(std::mem::take(&mut run), input.system));
+        } else if is_repeated {
+            let next = Run { keys: run.keys.clone(), ..Run::default() };
+            imported.results.extend(results(std::mem::replace(&mut run, next), input.system));
+            is_summed = false;
         } else if line.starts_with("<Raw Results>") || line.starts_with("<Raw Results2") {
             // The second is the same, added up by thread.
             is_summed = line.starts_with("<Raw Results2");

@@ -119,11 +119,12 @@ fn property<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     command.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Sections of operations, with how many there were.
-fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, f64)> {
-    let counts =
-        run.sections.iter().filter(|(name, _)| !["OVERALL", "CLEANUP"].contains(name) && !name.ends_with("-FAILED"));
-    counts.filter_map(|(name, of)| Some((*name, *of.get("Operations")?))).collect()
+/// Sections of operations, with how many of them ended.
+fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, Ended)> {
+    let sections = run.sections.iter().filter(|(name, of)| {
+        !["OVERALL", "CLEANUP"].contains(name) && !name.ends_with("-FAILED") && of.contains_key("Operations")
+    });
+    sections.map(|(name, of)| (*name, ended(run, name, of))).collect()
 }
 
 /// Codes of what succeeded; up to version 0.5 they are numbers.
@@ -132,11 +133,11 @@ const SUCCESSES: [&str; 3] = ["Return=OK", "Return=BATCHED_OK", "Return=0"];
 /// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
 fn mix(run: &Run<'_>) -> String {
     let mut shares = operations(run);
-    let all: f64 = shares.iter().map(|(_, count)| count).sum();
+    let all: f64 = shares.iter().map(|(_, ended)| ended.all()).sum();
     shares.sort_by_key(|(name, _)| *name);
     let shares: Vec<String> = shares
         .into_iter()
-        .map(|(name, count)| format!("{name} {} %", (20.0 * count / all.max(1.0)).round() * 5.0))
+        .map(|(name, ended)| format!("{name} {} %", (20.0 * ended.all() / all.max(1.0)).round() * 5.0))
         .collect();
     shares.join(", ")
 }
@@ -144,25 +145,24 @@ fn mix(run: &Run<'_>) -> String {
 fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };
-    let of_operations: Vec<_> =
-        operations(run).into_iter().filter_map(|(name, _)| Some((name, run.sections.get(name)?))).collect();
-    let failed: f64 = of_operations.iter().map(|(name, of)| failed_of(run, name, of)).sum();
-    let ended: f64 = of_operations.iter().filter_map(|(_, of)| of.get("Operations")).sum();
+    let of_operations = operations(run);
+    let failed: f64 = of_operations.iter().map(|(_, ended)| ended.failed).sum();
+    let succeeded: f64 = of_operations.iter().map(|(_, ended)| ended.succeeded).sum();
     let why = "YCSB printed no operations";
     let mut figures = Figures::default();
-    figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
+    figures.failed(Some(failed), Some(succeeded), why);
     figures.rate("throughput", "operations/s", Role::Primary, overall.get("Throughput(ops/sec)").copied());
     let mut whole = ImportedResult::new(system, "ycsb");
     whole.keys = keys(run);
     whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
     whole.measurements = figures.measurements;
     results.push(whole);
-    for (name, of) in of_operations {
+    for (name, ended) in of_operations {
+        let Some(of) = run.sections.get(name) else { continue };
         let mut figures = Figures::default();
-        let (failed, ended) = (failed_of(run, name, of), of.get("Operations").copied().unwrap_or(0.0));
-        figures.failed(Some(failed), Some((ended - failed).max(0.0)), why);
+        figures.failed(Some(ended.failed), Some(ended.succeeded), why);
         // Of no operation the shortest is printed as the largest number there is.
-        if ended > 0.0 {
+        if of.get("Operations").is_some_and(|count| *count > 0.0) {
             figures.response("mean", micros(of, "AverageLatency"));
             figures.response("min", micros(of, "MinLatency"));
             figures.response("max", micros(of, "MaxLatency"));
@@ -188,9 +188,29 @@ fn micros(of: &BTreeMap<&str, f64>, id: &str) -> Option<f64> {
     of.get(format!("{id}(us)").as_str()).copied().or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
 }
 
-fn failed_of(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> f64 {
-    let by_return = of.iter().filter(|(name, _)| name.starts_with("Return=") && !SUCCESSES.contains(name));
-    let failed: f64 = by_return.map(|(_, count)| count).sum();
+/// Operations of a kind: those that succeeded, and those that failed.
+#[derive(Clone, Copy)]
+struct Ended {
+    succeeded: f64,
+    failed: f64,
+}
+
+impl Ended {
+    fn all(self) -> f64 {
+        self.succeeded + self.failed
+    }
+}
+
+/// `[X], Operations` counts what succeeded, and `[X-FAILED]` the others; up to version 0.5 it counts all, as the codes that the
+/// calls returned show.
+fn ended(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
+    let (mut ok, mut others) = (0.0, 0.0);
+    for (code, count) in of.iter().filter(|(code, _)| code.starts_with("Return=")) {
+        *(if SUCCESSES.contains(code) { &mut ok } else { &mut others }) += count;
+    }
     let section = run.sections.get(format!("{name}-FAILED").as_str()).and_then(|of| of.get("Operations"));
-    failed.max(section.copied().unwrap_or(0.0))
+    let failed = section.copied().unwrap_or(0.0).max(others);
+    let counted = of.get("Operations").copied().unwrap_or(0.0);
+    let counts_all = ok + others > 0.0 && (counted - ok - failed).abs() < (counted - ok).abs();
+    Ended { succeeded: if counts_all { counted - failed } else { counted }, failed }
 }

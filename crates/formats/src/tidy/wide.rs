@@ -122,6 +122,17 @@ fn texts_of(record: super::Record) -> Vec<String> {
     record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>()
 }
 
+/// Whether a whole number is written in groups of three: `1,234,567`. The first group of none is 0.
+fn are_groups(whole: &str, mark: char) -> bool {
+    let mut groups = whole.trim_start_matches('-').split(mark);
+    let first = groups.next().unwrap_or_default();
+    let mut others = groups.peekable();
+    (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && others.peek().is_some()
+        && others.all(|group| group.len() == 3)
+}
+
 /// Tells whether every line has as many fields as the heading, and a column holds numbers alone.
 fn is_table(text: &str) -> bool {
     if text.trim_start().starts_with(['{', '[', '<']) {
@@ -138,17 +149,16 @@ fn is_table(text: &str) -> bool {
 impl Wide {
     fn figure(&self, text: &str) -> Option<f64> {
         let text = text.trim().trim_end_matches('%').trim();
-        if self.has_decimal_comma && text.matches(',').count() == 1 {
-            return number(&text.replace(',', "."));
+        let (mark, point) = if self.has_decimal_comma { ('.', ',') } else { (',', '.') };
+        let (whole, decimals) = text.split_once(point).map_or((text, None), |(whole, rest)| (whole, Some(rest)));
+        if self.has_decimal_comma && !text.contains(',') && !are_groups(whole, mark) {
+            return number(text);
         }
-        number(text).or_else(|| {
-            // `1,234,567.8`.
-            let whole = text.split('.').next().unwrap_or_default();
-            let mut groups = whole.split(',');
-            let first = groups.next()?;
-            let are_groups = (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
-            are_groups.then(|| number(&text.replace(',', ""))).flatten()
-        })
+        if whole.contains(mark) && !are_groups(whole, mark) {
+            return None;
+        }
+        let whole = whole.replace(mark, "");
+        number(&decimals.map_or_else(|| whole.clone(), |decimals| format!("{whole}.{decimals}")))
     }
 
     /// The cells of a column that are no gaps.

@@ -12,7 +12,7 @@ mod samples;
 use formats::reader::{READERS, Reads};
 use formats::recognise::{Text, read};
 use formats::{Imported, ImportedResult, Options};
-use model::Reading;
+use model::{Reading, Role};
 
 use crate::samples::*;
 
@@ -45,6 +45,60 @@ fn figure(result: &ImportedResult, id: &str) -> f64 {
 
 fn key(result: &ImportedResult, name: &str) -> String {
     result.keys.get(name).unwrap_or_else(|| panic!("{name} in {:?}", result.keys)).to_string()
+}
+
+/// A whole output that stands twice, the second time without what it begins with.
+fn repeated_from(text: &str, from: &str) -> String {
+    let at = text.find(from).unwrap_or_else(|| panic!("{from}"));
+    format!("{text}\n{}", &text[at..])
+}
+
+#[test]
+fn a_second_output_without_its_head_is_a_run_of_its_own() {
+    for (text, from) in [
+        (SYSBENCH, "Running the test with following options"),
+        (SYSBENCH, "CPU speed:"),
+        (GO_YCSB, "Run finished, takes"),
+        (BENCHMARKSQL, "Measured tpmC"),
+        (TPCC_MYSQL, "<Raw Results>"),
+        (TPCC_MYSQL, "<TpmC>"),
+    ] {
+        let repeated = import(&repeated_from(text, from));
+        let whole = |imports: &[Imported]| {
+            let first = imports[0].results[0].benchmark.clone();
+            imports.iter().flat_map(|one| &one.results).filter(|result| result.benchmark == first).count()
+        };
+        assert_eq!(whole(&repeated), 2 * whole(&import(text)), "{from}");
+    }
+}
+
+#[test]
+fn operations_that_failed_count_as_ycsb_counts_them() {
+    let counts = |read: &str, failed: &str| {
+        let operations = format!("[UPDATE], Operations, {read}\n[UPDATE], AverageLatency(us), 9.0\n{failed}");
+        let text = format!(
+            "[OVERALL], RunTime(ms), 5000\n[OVERALL], Throughput(ops/sec), 200.0\n[READ], Operations, 500\n[READ], AverageLatency(us), 9.0\n[READ], Return=OK, 500\n{operations}"
+        );
+        let results = import_with("ycsb", &text);
+        (figure(&results[0], "failed_share"), key(&results[0], "operations"))
+    };
+    let mix = "READ 50 %, UPDATE 50 %".to_owned();
+    let newer = "[UPDATE], Return=OK, 450\n[UPDATE], Return=ERROR, 50\n[UPDATE-FAILED], Operations, 50\n";
+    assert_eq!(counts("450", newer), (5.0, mix.clone()), "failed ones are counted by themselves");
+    assert_eq!(
+        counts("500", "[UPDATE], Return=0, 450\n[UPDATE], Return=1, 50\n"),
+        (5.0, mix.clone()),
+        "all are counted"
+    );
+    let none = "[UPDATE], Return=ERROR, 500\n[UPDATE-FAILED], Operations, 500\n";
+    assert_eq!(counts("0", none), (50.0, mix));
+}
+
+#[test]
+fn requests_that_failed_are_no_work_of_benchbase() {
+    let results = import_with("benchbase", BENCHBASE);
+    let role = |id: &str| results[0].measurements.iter().find(|one| one.metric.id == id).map(|one| one.metric.role);
+    assert_eq!((role("goodput"), role("throughput")), (Some(Role::Primary), Some(Role::Secondary)));
 }
 
 #[test]
@@ -356,6 +410,8 @@ const UNLIKE: &[(&str, &str, &str)] = &[
     (DISKSPD_XML, "<BlockSize>8192", "<BlockSize>4096"),
     (DISKSPD_XML, "<RequestCount>4", "<RequestCount>8"),
     (DISKSPD_XML, "<ThreadsPerFile>2", "<ThreadsPerFile>1"),
+    (GO_TPC, "--warehouses 20", "--isolation 4 --warehouses 20"),
+    (GO_TPC, "--warehouses 20", "--weight 100,0,0,0,0 --warehouses 20"),
     (YCSB, "-threads 16", "-threads 32"),
     (YCSB, "workloads/workloada", "workloads/workloadb"),
     (YCSB, "recordcount=1000", "recordcount=2000"),
