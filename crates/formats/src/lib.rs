@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod clean;
+pub mod copies;
 pub mod dimension;
 pub mod durations;
 pub mod error;

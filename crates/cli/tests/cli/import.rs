@@ -188,7 +188,8 @@ fn a_file_that_is_not_of_its_format_leaves_no_store() {
     scene.write("head.csv", "system,metric,value\n").write("json", "{\n \"a\": \"b\"\n}\n");
     scene.write("store", "SQLite format 3\0...").write("zeros", "system,metric,value\na\0\n");
     for (args, message) in [
-        (&["tidy", "a.csv"][..], "a.csv: line 2, column 8: fast: this is no number"),
+        (&["empty"][..], "empty is empty"),
+        (&["tidy", "a.csv"], "a.csv: line 2, column 8: fast: this is no number"),
         (&["tidy", "head.csv"], "head.csv holds no measurement: no row follows the heading"),
         (&["tidy", "json"], "json: line 1: there is no column `system`"),
         (&["tidy", "store"], "store is a store, or another database of SQLite"),

@@ -331,3 +331,29 @@ fn results(
     }
     Ok(results)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_of_thousands_is_no_point() {
+        let figures = [
+            ("1,205.5", Some(1205.5), None),
+            ("1,205,000", Some(1_205_000.0), None),
+            ("0,512", None, Some(0.512)),
+            ("1.012", Some(1.012), Some(1012.0)),
+            ("1.234,5", None, Some(1234.5)),
+            ("3.5", Some(3.5), Some(3.5)),
+            ("12 %", Some(12.0), Some(12.0)),
+            ("1e6", Some(1e6), Some(1e6)),
+            ("-3,1", None, Some(-3.1)),
+        ];
+        for (text, with_point, with_comma) in figures {
+            for (has_decimal_comma, figure) in [(false, with_point), (true, with_comma)] {
+                let table = Wide { heading: Vec::new(), rows: Vec::new(), has_decimal_comma };
+                assert_eq!(table.figure(text), figure, "{text}");
+            }
+        }
+    }
+}

@@ -53,6 +53,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let inputs = inputs::inputs(args)?;
     let mut imports = Reading::new(only, &options, printer).read(&inputs)?;
     aliases.apply(&mut imports)?;
+    formats::copies::leave_out_copies(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
     let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;

@@ -170,6 +170,10 @@ impl<'a> Reading<'a> {
         let mut reader = leaf.open().map_err(|error| unreadable(&leaf.path, &error))?;
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
         read.map_err(|error| unreadable(&leaf.path, &error))?;
+        let is_empty = (head.len() as u64) < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace);
+        if is_empty && leaf.is_explicit && self.only.is_none() {
+            return Err(CliError::user(format!("{} is empty", leaf.path.display())));
+        }
         let log = match self.only {
             Some(only) => Some(only).filter(|reader| matches!(reader.reads, Reads::Logs(_))),
             None => of_log(&formats::text::decode(whole_lines(&head))),
