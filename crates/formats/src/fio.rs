@@ -3,6 +3,8 @@
 //! fio may write text before its JSON, even with `--output=FILE`, and appends on a second run: all documents of a file
 //! are read, and the text around them is kept.
 
+mod definitions;
+mod rates;
 mod text;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,7 @@ use model::{Direction, Facts, Measurement, NoValue, Point, Reading, Role, Value}
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
+use self::rates::mean_block_size;
 use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
 use crate::reader::{Found, Names, Reader, Reads, is_json_with};
@@ -264,13 +267,20 @@ fn pairs<'j>(json: &'j Json, name: &str) -> impl Iterator<Item = (&'j String, &'
 
 struct Side<'a> {
     name: &'a str,
-    group: u64,
     jobs: Vec<&'a FioJob>,
 }
 
 impl Side<'_> {
     fn directions(&self) -> impl Iterator<Item = &Direct> {
         self.jobs.iter().flat_map(|job| job.directions())
+    }
+
+    /// Whether a job of the name is a clone of these. Some versions list the options of the first clone alone: the others have its
+    /// block size.
+    fn has_clone(&self, document: &FioDocument, job: &FioJob) -> bool {
+        let Some(first) = self.jobs.first().filter(|first| first.group == job.group) else { return false };
+        let sizes = |job: &FioJob| job.directions().map(mean_block_size).collect::<Vec<_>>();
+        document.options(first) == document.options(job) || (job.options.is_empty() && sizes(first) == sizes(job))
     }
 
     fn failed(&self) -> u64 {
@@ -293,18 +303,30 @@ fn plus_failed(sum: u64, direct: &Direct) -> Option<u64> {
     Some(sum.saturating_add(direct.without_latency()?))
 }
 
+/// Jobs of one name, one group and one set of options are clones, whose rates are added.
 fn sides(document: &FioDocument) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for job in &document.jobs {
-        match sides.iter_mut().find(|side| side.name == job.name && side.group == job.group) {
+        match sides.iter_mut().rev().find(|side| side.name == job.name && side.has_clone(document, job)) {
             Some(side) => side.jobs.push(job),
-            None => sides.push(Side { name: &job.name, group: job.group, jobs: vec![job] }),
+            None => sides.push(Side { name: &job.name, jobs: vec![job] }),
         }
     }
     sides
 }
 
 impl FioDocument {
+    /// What distinguishes a job from others, as keys: what it says itself goes before what is said of all.
+    fn options(&self, job: &FioJob) -> Point {
+        let options = self.global.iter().chain(&job.options);
+        options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str())).map(|(name, value)| key(name, value)).collect()
+    }
+
+    /// Whether fio printed what the job was to do. The number of its clones stands in its results.
+    fn has_options(&self, job: &FioJob) -> bool {
+        !self.global.is_empty() || job.options.keys().any(|name| name != "numjobs")
+    }
+
     fn is_before(&self, later: &FioDocument) -> bool {
         let names =
             |document: &FioDocument| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
@@ -432,6 +454,11 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
             }
         }
     }
+    if documents.iter().any(|document| document.jobs.iter().any(|job| !document.has_options(job))) {
+        imported
+            .unknown
+            .push("what its jobs were to do, but for their mean block size (no depth, no number of jobs)".to_owned());
+    }
     imported.note_failed();
     imported
 }
@@ -488,6 +515,11 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
     let first = side.jobs.first()?;
     let mut result = ImportedResult::new(system, "fio");
     result.keys = keys(document, side, first, op);
+    if !document.has_options(first)
+        && let Some(size) = all.first().and_then(|direct| mean_block_size(direct))
+    {
+        result.keys.insert("mean_bs".to_owned(), size::value(&size));
+    }
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
     result.elapsed_s = longest.map(|ms| ms / 1e3);
     let mut durations = SampledDurations::default();
@@ -506,10 +538,7 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
 }
 
 fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
-    // What a job says goes before what is said of all.
-    let options = document.global.iter().chain(&first.options);
-    let known = options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str()));
-    let mut keys: Point = known.map(|(name, value)| key(name, value)).collect();
+    let mut keys = document.options(first);
     keys.insert("job".to_owned(), plain_value(side.name));
     keys.insert("op".to_owned(), plain_value(op));
     keys

@@ -258,19 +258,29 @@ fn one_changed_option_makes_two_cases() {
 /// What fio prints without `--output-format`, shortened.
 const TEXT: &str = include_str!("data/fio/text.txt");
 
-#[test]
-fn text_gives_rates_latencies_and_conditions() {
+fn read_input(text: &str) -> formats::reader::Found {
     let formats::reader::Reads::Text(read) = formats::fio::READER.reads else { panic!("fio's output is a text") };
     let options = formats::Options::default();
-    let input = formats::reader::Input {
+    read(&formats::reader::Input {
         system: "disk",
         is_named: false,
         source: "a.txt",
         below: "a.txt",
-        text: TEXT,
+        text,
         options: &options,
-    };
-    let found = read(&input).unwrap();
+    })
+    .unwrap()
+}
+
+/// What a key and a metric of each result are.
+fn cases(text: &str, key: &str, metric: &str) -> Vec<(String, Reading)> {
+    let results = read_input(text).imported.results;
+    results.iter().map(|one| (one.keys[key].to_string(), reading(&one.measurements, metric))).collect()
+}
+
+#[test]
+fn text_gives_rates_latencies_and_conditions() {
+    let found = read_input(TEXT);
     assert!(found.not_understood.is_empty(), "{:?}", found.not_understood);
     let results = &found.imported.results;
     let of = |at: usize, id: &str| reading(&results[at].measurements, id);
@@ -289,8 +299,7 @@ fn text_gives_rates_latencies_and_conditions() {
     assert_eq!(key(2, "bs"), "512-64K/512-64K/512-64K");
     assert_eq!(reading(&results[0].measurements, FAILED_SHARE), Reading::Value(0.0));
     // fio began again: a repetition, and no clones side by side.
-    let twice = formats::reader::Input { text: &format!("{TEXT}{TEXT}"), ..input };
-    let results = read(&twice).unwrap().imported.results;
+    let results = read_input(&format!("{TEXT}{TEXT}")).imported.results;
     assert_eq!(results.len(), 8);
     assert_eq!(reading(&results[4].measurements, "iops"), Reading::Value(25_200.0));
 }
@@ -318,4 +327,97 @@ fn version_2_and_clients_give_the_same_figures() {
     let imported = import(&read(clients.as_bytes()).unwrap(), "disk", "a.json");
     assert_eq!(imported.results.len(), 1, "clients are jobs side by side, and their sum is none");
     assert_eq!(reading(&imported.results[0].measurements, "iops"), Reading::Value(30.0));
+}
+
+fn definition(group: u32, size: &str) -> String {
+    format!(
+        "t: (g={group}): rw=randread, bs=(R) {size}-{size}, (W) {size}-{size}, (T) {size}-{size}, ioengine=libaio, iodepth=8\n"
+    )
+}
+
+fn text_result(group: u32, jobs: u32, iops: u32) -> String {
+    format!(
+        "t: (groupid={group}, jobs={jobs}): err= 0: pid=7: Mon Nov  2 10:00:00 2026\n  read: IOPS={iops}, BW=4.00MiB/s (4.19MB/s)(40.0MiB/10001msec)\n     issued rwts: total={}0,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n",
+        iops
+    )
+}
+
+fn text_run(definitions: &[String], results: &[String]) -> String {
+    format!(
+        "{}fio-3.33\nStarting 2 processes\n\n{}\nRun status group 0 (all jobs):\n   READ: bw=4.00MiB/s\n",
+        definitions.concat(),
+        results.concat()
+    )
+}
+
+#[test]
+fn text_jobs_of_one_name_have_their_own_options() {
+    let of = |size: &str, iops: f64| (size.to_owned(), Reading::Value(iops));
+    let small_and_large = [definition(0, "4096B"), definition(1, "64.0KiB")];
+    let run = text_run(&small_and_large, &[text_result(0, 1, 900), text_result(1, 1, 60)]);
+    let expected = [of("4k", 900.0), of("64k", 60.0), of("4k", 900.0), of("64k", 60.0)];
+    assert_eq!(cases(&format!("{run}{run}"), "bs", "iops"), expected, "of two groups");
+    // fio was stopped before it printed results: the next run has definitions of its own.
+    let stopped = text_run(&[definition(0, "512B")], &[]);
+    assert_eq!(cases(&format!("{stopped}{run}"), "bs", "iops"), expected[..2]);
+    let of_one_group = [definition(0, "4096B"), definition(0, "64.0KiB")];
+    let run = text_run(&of_one_group, &[text_result(0, 1, 900), text_result(0, 1, 60)]);
+    assert_eq!(cases(&format!("{run}{run}"), "bs", "iops"), expected, "of one group, by their order");
+    // One result of both, and clones of an unknown number: neither is of one size.
+    let both = text_run(&of_one_group, &[text_result(0, 2, 960)]);
+    assert_eq!(cases(&both, "bs", "iops"), [of("4k + 64k", 960.0)]);
+    let clones = [definition(0, "4096B"), "...\n".to_owned(), definition(0, "64.0KiB"), "...\n".to_owned()];
+    let results = [text_result(0, 1, 900), text_result(0, 1, 900), text_result(0, 1, 60), text_result(0, 1, 60)];
+    assert_eq!(cases(&text_run(&clones, &results), "bs", "iops"), [of("4k + 64k", 1920.0)]);
+    let alike = [definition(0, "4096B"), "...\n".to_owned()];
+    assert_eq!(cases(&text_run(&alike, &results[..2]), "bs", "iops"), [of("4k", 1800.0)]);
+}
+
+#[test]
+fn json_jobs_of_unlike_options_are_not_added() {
+    let job = |options: &str, iops: u32, kib: u32| {
+        format!(
+            r#"{{"jobname": "t", "groupid": 0, "job options": {{{options}}}, "read": {{"iops": {iops}, "bw": {}, "runtime": 1000, "total_ios": {iops}}}}}"#,
+            iops * kib
+        )
+    };
+    let run = |jobs: &[String]| format!(r#"{{"fio version": "fio-3.28", "jobs": [{}]}}"#, jobs.join(", "));
+    let of = |size: &str, iops: f64| (size.to_owned(), Reading::Value(iops));
+    let (small, large) = (job(r#""bs": "4k""#, 900, 4), job(r#""bs": "64k""#, 60, 64));
+    let unlike = run(&[small.clone(), large.clone(), small.clone()]);
+    assert_eq!(cases(&unlike, "bs", "iops"), [of("4k", 1800.0), of("64k", 60.0)]);
+    let written_otherwise = job(r#""bs": "4096", "filename": "b""#, 800, 4);
+    assert_eq!(cases(&run(&[small.clone(), written_otherwise]), "bs", "iops"), [of("4k", 1700.0)]);
+    // Versions that list the options of the first clone alone.
+    let without = run(&[small, job("", 700, 4), large, job("", 50, 64)]);
+    assert_eq!(cases(&without, "bs", "iops"), [of("4k", 1600.0), of("64k", 110.0)]);
+}
+
+#[test]
+fn terse_lines_have_the_mean_block_size_as_a_key() {
+    let terse = TEXT.lines().find(|line| line.starts_with("3;fio")).unwrap();
+    let larger = terse.replacen(";4000;4000;1000;", ";64000;64000;1000;", 1);
+    let of = |size: &str| (size.to_owned(), Reading::Value(1_000.0));
+    let both = format!("{terse}\n{larger}\n");
+    assert_eq!(cases(&both, "mean_bs", "iops"), [of("4k"), of("64k")]);
+    let said = |text: &str| read_input(text).imported.unknown.iter().any(|what| what.contains("mean block size"));
+    assert!(said(terse), "the options are not known");
+    let run = text_run(&[definition(0, "4096B")], &[text_result(0, 1, 900)]);
+    assert!(!said(&run));
+    // Text without the lines in front of it.
+    let headless = text_run(&[], &[text_result(0, 2, 1_024)]);
+    assert!(said(&headless));
+    assert_eq!(cases(&headless, "mean_bs", "iops"), [("4k".to_owned(), Reading::Value(1_024.0))]);
+}
+
+#[test]
+fn text_bandwidth_is_one_in_all_units() {
+    let of = |rate: &str| {
+        let result = text_result(0, 1, 1_024).replace("4.00MiB/s (4.19MB/s)", rate);
+        cases(&text_run(&[definition(0, "4096B")], &[result]), "bs", "bandwidth").remove(0).1
+    };
+    for rate in ["4.00MiB/s (4.19MB/s)", "4.19MB/s (4.00MiB/s)", "32.0Mibit/s (33.6Mbit/s)", "33.6Mbit/s (32.0Mibit/s)"]
+    {
+        assert_eq!(of(rate), Reading::Value(4.0), "{rate}");
+    }
 }

@@ -1,10 +1,9 @@
 //! fio's normal text, of versions 2 and 3, and its terse lines.
 
-use std::collections::BTreeMap;
-
+use super::definitions::Definitions;
+use super::rates::bandwidth;
 use super::{Direct, FioDocument, FioJob, FioLatency};
-use crate::size;
-use crate::text::{NotUnderstood, leading_number, number, numbered, shortened};
+use crate::text::{NotUnderstood, leading_number, number, numbered};
 
 /// Tells whether a text holds the results of a job.
 pub fn is_text(text: &str) -> bool {
@@ -30,8 +29,7 @@ enum Way {
 #[derive(Default)]
 struct Lines {
     documents: Vec<FioDocument>,
-    /// Options by job, as the lines before the start tell them.
-    options: BTreeMap<String, BTreeMap<String, String>>,
+    definitions: Definitions,
     version: Option<String>,
     way: Option<Way>,
     /// The unit of the percentiles that follow, in nanoseconds, and whether they are of the total latency.
@@ -79,15 +77,20 @@ impl Lines {
         }
         if let Some((name, rest)) = line.split_once(": (g=") {
             (self.is_behind, self.is_over) = (false, true);
-            return self.definition(name, rest);
+            return self.definitions.take(name, rest);
         }
         if line.starts_with("fio-") && !line.contains(' ') {
             self.version = Some(line.to_owned());
+            self.definitions.end();
             (self.is_behind, self.is_over) = (false, true);
             return true;
         }
         if let Some((name, rest)) = line.split_once(": (groupid=") {
             return self.job(at, name, rest);
+        }
+        if line == "..." {
+            self.definitions.note_clones();
+            return true;
         }
         if line.starts_with("Run status group") || line.starts_with("Disk stats") {
             (self.is_behind, self.is_over, self.way) = (true, true, None);
@@ -96,44 +99,34 @@ impl Lines {
         self.is_behind || is_noise(line) || self.of_job(line)
     }
 
-    /// `job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) …, ioengine=libaio, iodepth=32`.
-    fn definition(&mut self, name: &str, rest: &str) -> bool {
-        let Some((_, options)) = rest.split_once("): ") else { return false };
-        let mut found = BTreeMap::new();
-        for name in ["rw", "ioengine", "iodepth"] {
-            if let Some(text) = rest_behind(options, name) {
-                found.insert(name.to_owned(), text.split(',').next().unwrap_or_default().trim().to_owned());
-            }
-        }
-        if let Some(text) = rest_behind(options, "bs") {
-            let end = text.find(", ioengine=").unwrap_or(text.len());
-            found.insert("bs".to_owned(), block_size(&text[..end]));
-        }
-        self.options.insert(name.to_owned(), found);
-        true
-    }
-
     /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
     fn job(&mut self, at: u64, name: &str, rest: &str) -> bool {
         let Some((group, _)) = leading_number(rest) else { return false };
-        let mut options = self.options.get(name).cloned().unwrap_or_default();
-        if let Some(jobs) = number_behind(rest, "jobs=").filter(|jobs| *jobs > 1.0) {
+        // Groups are small numbers.
+        let group = group as u64;
+        let jobs = number_behind(rest, "jobs=").unwrap_or(1.0);
+        let is_same = |other: &FioJob| (other.name.as_str(), other.group) == (name, group);
+        let defined = self.definitions.count(name, group);
+        let document = self.document(at, |known| {
+            // The line of a job stands as often as the job is defined, but for clones of it.
+            known.jobs.last().is_some_and(is_same)
+                || known.jobs.iter().filter(|other| is_same(other)).count() < defined.max(1)
+        });
+        let before = document.jobs.iter().filter(|other| is_same(other)).count();
+        let mut options = self.definitions.options(name, group, jobs, before);
+        if jobs > 1.0 {
             options.insert("numjobs".to_owned(), jobs.to_string());
         }
         let job = FioJob {
             name: name.to_owned(),
-            // Groups are small numbers.
-            group: group as u64,
+            group,
             error: number_behind(rest, "err=").unwrap_or(0.0) as i64,
             options,
             ..FioJob::default()
         };
-        let document = self.document(at, |known| {
-            // The line of a job stands once, but for clones of it.
-            known.jobs.last().is_some_and(|last| (&last.name, last.group) == (&job.name, job.group))
-                || !known.jobs.iter().any(|other| (&other.name, other.group) == (&job.name, job.group))
-        });
-        document.jobs.push(job);
+        if let Some(document) = self.documents.last_mut() {
+            document.jobs.push(job);
+        }
         (self.way, self.percentiles) = (None, None);
         true
     }
@@ -272,29 +265,11 @@ fn number_behind(text: &str, name: &str) -> Option<f64> {
     leading_number(text[from..].trim_start()).map(|(number, _)| number)
 }
 
-fn rest_behind<'o>(options: &'o str, name: &str) -> Option<&'o str> {
-    let from = options.find(&format!("{name}="))? + name.len() + 1;
-    Some(&options[from..])
-}
-
 fn direct(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
     match way {
         Way::Read => &mut job.read,
         Way::Write => &mut job.write,
         Way::Trim => &mut job.trim,
-    }
-}
-
-/// `4k` where all directions have one size, else the text.
-fn block_size(text: &str) -> String {
-    let sizes = text.split([',', '/', '-']).map(|part| {
-        let part = part.trim();
-        part.rsplit(' ').next().unwrap_or(part)
-    });
-    let sizes: Vec<Option<String>> = sizes.map(size::canonical).collect();
-    match sizes.as_slice() {
-        [Some(first), rest @ ..] if rest.iter().all(|size| size.as_ref() == Some(first)) => first.clone(),
-        _ => shortened(text.trim()),
     }
 }
 
@@ -305,19 +280,6 @@ fn count(text: &str) -> Option<f64> {
         Some('k' | 'K') => 1e3,
         Some('m' | 'M') => 1e6,
         Some('g' | 'G') => 1e9,
-        _ => 1.0,
-    };
-    Some(figure * factor)
-}
-
-/// Bytes of `98.3MiB/s`, `1023.3KB/s` (fio 2, which means KiB), `103MB/s`, `512B/s`.
-fn bytes(text: &str) -> Option<f64> {
-    let (figure, unit) = leading_number(text.trim_start())?;
-    let factor = match unit.chars().next().unwrap_or_default().to_ascii_lowercase() {
-        'k' => 1024.0,
-        'm' => 1024.0 * 1024.0,
-        'g' => 1024.0 * 1024.0 * 1024.0,
-        't' => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         _ => 1.0,
     };
     Some(figure * factor)
@@ -334,7 +296,8 @@ fn rates(text: &str) -> Direct {
     Direct {
         ios: 0,
         iops: behind(&lower, "iops=").and_then(count),
-        bytes_per_s: behind(&lower, "bw=").and_then(bytes),
+        // The case tells bits from bytes.
+        bytes_per_s: lower.find("bw=").and_then(|at| bandwidth(&text[at + 3..])),
         runtime_ms: runtime,
         completion: None,
         total: None,
@@ -407,8 +370,7 @@ fn percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) -> bool
 
 /// Lines that tell nothing about a result, wherever they stand.
 fn is_noise(line: &str) -> bool {
-    const NOISE: [&str; 7] =
-        ["...", "Starting ", "Jobs: ", "clock setting", "Description", "note: ", "cache invalidation"];
+    const NOISE: [&str; 6] = ["Starting ", "Jobs: ", "clock setting", "Description", "note: ", "cache invalidation"];
     line.contains(": Laying out IO file") || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 

@@ -1,0 +1,115 @@
+//! The lines in front of fio's text results, which say what each job was to do.
+
+use std::collections::BTreeMap;
+
+use crate::size;
+use crate::text::{leading_number, shortened};
+
+/// `job: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32`.
+#[derive(Debug)]
+struct Definition {
+    name: String,
+    group: u64,
+    /// Some of its clones are not listed: `...` stands behind it.
+    has_clones: bool,
+    options: BTreeMap<String, String>,
+}
+
+/// The definitions of one run of fio, in its order.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    all: Vec<Definition>,
+    /// fio's version or results stand behind them: the next definition is of another run.
+    is_whole: bool,
+}
+
+impl Definitions {
+    /// Takes what stands behind `job: (g=`.
+    pub fn take(&mut self, name: &str, rest: &str) -> bool {
+        let (Some((group, _)), Some((_, options))) = (leading_number(rest), rest.split_once("): ")) else {
+            return false;
+        };
+        if std::mem::take(&mut self.is_whole) {
+            self.all.clear();
+        }
+        let mut found = BTreeMap::new();
+        for name in ["rw", "ioengine", "iodepth"] {
+            if let Some(text) = rest_behind(options, name) {
+                found.insert(name.to_owned(), text.split(',').next().unwrap_or_default().trim().to_owned());
+            }
+        }
+        if let Some(text) = rest_behind(options, "bs") {
+            let end = text.find(", ioengine=").unwrap_or(text.len());
+            found.insert("bs".to_owned(), block_size(&text[..end]));
+        }
+        // Groups are small numbers.
+        self.all.push(Definition { name: name.to_owned(), group: group as u64, has_clones: false, options: found });
+        true
+    }
+
+    /// The last one stands for several jobs.
+    pub fn note_clones(&mut self) {
+        if let Some(last) = self.all.last_mut() {
+            last.has_clones = true;
+        }
+    }
+
+    /// All jobs of the run are defined.
+    pub fn end(&mut self) {
+        self.is_whole = true;
+    }
+
+    /// How many results of a name and a group the run has at least.
+    pub fn count(&self, name: &str, group: u64) -> usize {
+        self.named(name, group).count()
+    }
+
+    /// The options of a result that sums up `jobs` and has `before` others of its name and group in front of it. Where the lines do
+    /// not tell which of several it is, each option has the values of all.
+    pub fn options(&mut self, name: &str, group: u64, jobs: f64, before: usize) -> BTreeMap<String, String> {
+        self.end();
+        let named: Vec<&Definition> = self.named(name, group).collect();
+        let of_group = || self.all.iter().filter(|one| one.group == group);
+        match (named.as_slice(), named.get(before)) {
+            ([], _) => joined(self.all.iter().filter(|one| one.name == name)),
+            // With `group_reporting` the first job's name stands for all of its group.
+            _ if jobs > 1.0 => joined(of_group()),
+            (several, Some(one)) if several.iter().all(|one| !one.has_clones) => one.options.clone(),
+            _ => joined(named.into_iter()),
+        }
+    }
+
+    fn named(&self, name: &str, group: u64) -> impl Iterator<Item = &Definition> {
+        self.all.iter().filter(move |one| one.name == name && one.group == group)
+    }
+}
+
+/// Joins the values that differ: `4k + 64k`.
+fn joined<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, value) in definitions.flat_map(|one| &one.options) {
+        let known = values.entry(name.clone()).or_default();
+        if !known.contains(&value.as_str()) {
+            known.push(value);
+        }
+    }
+    values.into_iter().map(|(name, values)| (name, values.join(" + "))).collect()
+}
+
+fn rest_behind<'o>(options: &'o str, name: &str) -> Option<&'o str> {
+    let from = options.find(&format!("{name}="))? + name.len() + 1;
+    Some(&options[from..])
+}
+
+/// `4k` where all directions have one size, else the text.
+fn block_size(text: &str) -> String {
+    let sizes = text.split([',', '/', '-']).map(|part| {
+        let part = part.trim();
+        part.rsplit(' ').next().unwrap_or(part)
+    });
+    let sizes: Vec<Option<String>> = sizes.map(size::canonical).collect();
+    match sizes.as_slice() {
+        [Some(first), rest @ ..] if rest.iter().all(|size| size.as_ref() == Some(first)) => first.clone(),
+        _ => shortened(text.trim()),
+    }
+}
