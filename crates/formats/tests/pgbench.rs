@@ -7,8 +7,8 @@ use formats::pgbench::{
     SeventhColumn, Summaries, entries, import_aggregates, import_log, import_summaries, intervals, read_summaries,
 };
 use formats::{FormatError, Imported, ImportedResult, into_experiment};
-use model::Reading;
 use model::metric::FAILED_SHARE;
+use model::{Direction, Reading, Role};
 use proptest::prelude::*;
 
 fn all(log: &str, seventh: SeventhColumn) -> Vec<PgbenchLogEntry> {
@@ -316,7 +316,8 @@ fn up_to_version_14_skipped_transactions_are_the_share() {
         let found = read_summaries(text.as_bytes());
         assert_eq!(found.not_understood, []);
         let import = import_summaries(&found, "a", "b");
-        let rate = import.results[0].measurements.iter().find(|m| m.metric.id == "throughput").unwrap().reading.clone();
+        let is_rate = |id: &str| id == "throughput" || id == "limited_throughput";
+        let rate = import.results[0].measurements.iter().find(|m| is_rate(&m.metric.id)).unwrap().reading.clone();
         (shares(&import).remove(0), rate)
     };
     let value = |share, rate| (Reading::Value(share), Reading::Value(rate));
@@ -545,4 +546,103 @@ fn scripts_and_statements_are_benchmarks_of_their_own() {
     assert_eq!(names[0], "5: BEGIN;");
     assert_eq!(value(statements[1], "response_mean"), Reading::Value(140.0));
     assert_ne!(statements[0].keys["script"], statements[7].keys["script"]);
+}
+
+/// A run with `-R` of one script.
+fn limited_run(tps: f64) -> String {
+    format!(
+        "pgbench (16.2)\ntransaction type: a.sql\nscaling factor: 10\nquery mode: simple\nnumber of clients: 8\n\
+         number of threads: 2\nduration: 60 s\nnumber of transactions actually processed: {}\n\
+         number of failed transactions: 0 (0.000%)\nlatency average = 8.1 ms\nlatency stddev = 1.1 ms\n\
+         rate limit schedule lag: avg 2.859 (max 27.065) ms\ntps = {tps} (without initial connection time)\n",
+        tps * 60.0
+    )
+}
+
+#[test]
+fn throughput_under_a_rate_is_not_judged() {
+    let unlimited = limited_run(900.0).replace("rate limit schedule lag", "progress");
+    let text = [limited_run(99.6), limited_run(101.2), limited_run(200.4), unlimited].concat();
+    let import = import_summaries(&read_summaries(text.as_bytes()), "a", "a.txt");
+    let rates: Vec<Option<String>> =
+        import.results.iter().map(|one| one.keys.get("rate").map(ToString::to_string)).collect();
+    let about = |rate: &str| Some(format!("about {rate}"));
+    assert_eq!(rates, [about("100"), about("100"), about("200"), None]);
+    let directions = |at: usize| {
+        let ids = import.results[at].measurements.iter().filter(|one| one.metric.id.ends_with("throughput"));
+        ids.map(|one| (one.metric.id.as_str(), one.metric.direction, one.metric.role)).collect::<Vec<_>>()
+    };
+    assert_eq!(directions(0), [("limited_throughput", Direction::Neither, Role::Diagnostic)]);
+    assert_eq!(directions(3), [("throughput", Direction::Higher, Role::Primary)]);
+    assert!(import.results[0].notes.iter().any(|note| note.contains("no verdict")), "{:?}", import.results[0].notes);
+    assert_eq!(into_experiment("x", &[import]).unwrap().plan.cases().len(), 3);
+}
+
+#[test]
+fn logs_under_a_rate_have_no_judged_throughput() {
+    let ids = |import: &Imported| {
+        let result = &import.results[0];
+        assert_eq!(result.keys["rate_limited"].to_string(), "yes");
+        result
+            .measurements
+            .iter()
+            .map(|one| one.metric.id.clone())
+            .filter(|id| id.ends_with("throughput"))
+            .collect::<Vec<_>>()
+    };
+    let mut log = LogSummary::default();
+    log.read(include_str!("data/pgbench/ratelimit.log").as_bytes(), SeventhColumn::Lag).unwrap();
+    assert_eq!(ids(&import_log(&log, "a", "b")), ["limited_throughput"]);
+    let mut aggregated = AggregateSummary::default();
+    aggregated
+        .read("10 50 1500 1 40 300 90 9 1 2\n12 100 1500 1 40 300 90 9 1 2\n14 9 9 1 1 1 9 9 1 2\n".as_bytes())
+        .unwrap();
+    let import = aggregates(&[&aggregated]).remove(0);
+    assert_eq!(ids(&import), ["limited_throughput"]);
+    assert_eq!(import.results[0].keys["rate"].to_string(), "about 50");
+}
+
+/// What is printed of two scripts that have one file name, after version 15 and `-R -L`.
+fn two_scripts(first: &str, second: &str) -> String {
+    let head = TERMS.split("SQL script 1").next().unwrap();
+    format!(
+        "{head}SQL script 1: {first}\n - weight: 1 (targets 50.0% of total)\n\
+         \x20- 30000 transactions (50.0% of total, tps = 500.0)\n - number of failed transactions: 0 (0.000%)\n\
+         \x20- number of transactions skipped: 10000 (25.000%)\n - latency average = 20.1 ms\n\
+         SQL script 2: {second}\n - weight: 1 (targets 50.0% of total)\n\
+         \x20- 29000 transactions (50.0% of total, tps = 480.0)\n - number of failed transactions: 1000 (3.333%)\n\
+         \x20- latency average = 10.1 ms\n"
+    )
+}
+
+#[test]
+fn scripts_of_one_file_name_are_two_cases() {
+    let scripts = |first: &str, second: &str| {
+        let import = import_summaries(&read_summaries(two_scripts(first, second).repeat(3).as_bytes()), "a", "a.txt");
+        let of = import.results.iter().filter(|one| one.benchmark == "pgbench scripts");
+        of.map(|one| one.keys["script"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(scripts("ins/q.sql", "sel/q.sql")[..4], ["1: q.sql", "2: q.sql", "1: q.sql", "2: q.sql"]);
+    assert_eq!(scripts("ins/p.sql", "sel/q.sql")[..2], ["p.sql", "q.sql"]);
+}
+
+#[test]
+fn skipped_transactions_of_a_script_failed() {
+    let import = import_summaries(&read_summaries(two_scripts("p.sql", "q.sql").as_bytes()), "a", "a.txt");
+    let scripts: Vec<&ImportedResult> =
+        import.results.iter().filter(|one| one.benchmark == "pgbench scripts").collect();
+    let value =
+        |one: &ImportedResult, id: &str| one.measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
+    assert_eq!(value(scripts[0], FAILED_SHARE), Reading::Value(25.0));
+    assert_eq!(value(scripts[0], "skipped"), Reading::Value(10_000.0));
+    assert_eq!(value(scripts[1], FAILED_SHARE), Reading::Value(100.0 / 30.0));
+    // Versions 9.6 and 10 count skipped ones among the transactions of a script, too.
+    let old = two_scripts("p.sql", "q.sql")
+        .replace("latency average = 59", "latency average = 1")
+        .replace("tps = 1293", "number of transactions above the 10.0 ms latency limit: 5 (0.006 %)\ntps = 1293")
+        .replace(" - number of failed transactions: 0 (0.000%)\n", "");
+    let import = import_summaries(&read_summaries(old.as_bytes()), "a", "a.txt");
+    let first = import.results.iter().find(|one| one.benchmark == "pgbench scripts").unwrap();
+    assert_eq!(value(first, FAILED_SHARE), Reading::Value(100.0 / 3.0));
+    assert_eq!(value(first, "throughput"), Reading::Value(500.0 * 2.0 / 3.0));
 }

@@ -6,7 +6,9 @@ use std::io::BufRead;
 use model::facts::PRINTED_DECIMALS;
 use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
-use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, parts};
+use super::{
+    AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, limited, parts,
+};
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNKNOWN_BENCHMARK};
 use crate::reader::{Found, Names, Reader, Reads, has_line};
@@ -144,6 +146,11 @@ fn throughput(rate: Option<f64>, why_not: &str) -> Measurement {
     Measurement::new("throughput", "tx/s", Direction::Higher, Role::Primary, reading)
 }
 
+/// All transactions for each that succeeded.
+fn with_failed(succeeded: u64, failed: u64) -> f64 {
+    (succeeded.saturating_add(failed)) as f64 / succeeded.max(1) as f64
+}
+
 fn counter(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
@@ -190,6 +197,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
         ));
     }
     if log.lags > 0 {
+        limited::limit(&mut result, log.rate().map(|rate| rate * with_failed(log.succeeded(), log.not_succeeded())));
         let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
         result.measurements.push(latency("lag_mean", Role::Diagnostic, mean));
     }
@@ -340,6 +348,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     result.measurements.push(latency("response_max", Role::Secondary, longest));
     let lag: f64 = log.used().filter_map(|interval| interval.lag_us).sum();
     if lag > 0.0 && transactions > 0 {
+        limited::limit(&mut result, log.rate().map(|rate| rate * with_failed(transactions, log.not_succeeded())));
         result.measurements.push(latency(
             "lag_mean",
             Role::Diagnostic,
@@ -529,6 +538,7 @@ fn conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
             }),
         ),
         ("connections", run.reconnects.then(|| Value::Text("one a transaction".to_owned()))),
+        // The rate itself is known of runs that did not fail.
         ("rate_limited", run.lag_ms.map(|_| Value::Text("yes".to_owned()))),
         ("latency_limit", text_value(&run.latency_limit)),
         ("partition_method", text_value(&run.partition_method)),
@@ -559,9 +569,6 @@ fn remarks(run: &PgbenchSummary) -> Vec<String> {
         .filter(|script| script.contains(['/', '\\']))
     {
         remarks.push(format!("the script is {}: scripts of one file name count as one", said(script)));
-    }
-    if run.lag_ms.is_some() {
-        remarks.push("the load was limited to a rate (-R): the throughput is the rate that was asked for".to_owned());
     }
     if let Some(transactions) = run.transactions_per_client {
         remarks.push(format!("each client ran {transactions} transactions (-t)"));
@@ -624,6 +631,10 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
         ("retries", run.retries),
     ];
     result.measurements.extend(counts.into_iter().filter_map(|(id, count)| Some(counter(id, count?))));
+    if run.lag_ms.is_some() {
+        let all = with_failed(run.succeeded().unwrap_or(0), not_succeeded(run));
+        limited::limit(&mut result, rate.map(|rate| rate * all));
+    }
     if run.latency_ms.is_some() && !measured {
         result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());
     }

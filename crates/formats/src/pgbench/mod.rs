@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod import;
+mod limited;
 mod log;
 mod names;
 mod parts;

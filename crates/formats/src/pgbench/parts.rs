@@ -4,6 +4,7 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use super::PgbenchSummary;
 use super::import::script_name;
+use super::limited::limit_throughput;
 use super::summary::{PgbenchPart, PgbenchStatement};
 use crate::ImportedResult;
 use crate::durations::{latency, us_of_ms};
@@ -14,15 +15,24 @@ const STATEMENTS: &str = "pgbench statements";
 /// A result for each of several scripts, and for each statement; their cases are those of the whole run.
 pub fn results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResult> {
     let mut results = Vec::new();
-    for part in &run.parts {
-        let script = part.script.as_deref().or(run.script.as_deref()).unwrap_or_default();
+    let names: Vec<&str> = run.parts.iter().map(|part| name_of(part, run)).collect();
+    for (part, place) in run.parts.iter().zip(1..) {
+        let name = name_of(part, run);
+        // Scripts of one name in different folders, or one that was named twice.
+        let is_alone = names.iter().filter(|other| **other == name).count() == 1;
+        let script = if is_alone { name.to_owned() } else { format!("{place}: {name}") };
         if part.script.is_some() {
-            results.push(ImportedResult { measurements: of_script(part), ..result_of(whole, script, SCRIPTS) });
+            let mut result = result_of(whole, &script, SCRIPTS);
+            result.measurements = of_script(part, run);
+            if run.lag_ms.is_some() {
+                limit_throughput(&mut result.measurements);
+            }
+            results.push(result);
         }
         // A statement may stand twice in a script.
         let of_server = part.statements.iter().zip(1..).filter(|(statement, _)| !statement.text.starts_with('\\'));
         for (statement, number) in of_server {
-            let mut result = result_of(whole, script, STATEMENTS);
+            let mut result = result_of(whole, &script, STATEMENTS);
             result.keys.insert("statement".to_owned(), Value::Text(format!("{number}: {}", statement.text)));
             result.measurements = of_statement(statement);
             results.push(result);
@@ -31,23 +41,37 @@ pub fn results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResu
     results
 }
 
+fn name_of<'r>(part: &'r PgbenchPart, run: &'r PgbenchSummary) -> &'r str {
+    script_name(part.script.as_deref().or(run.script.as_deref()).unwrap_or_default())
+}
+
 fn result_of(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(&whole.system, benchmark);
     result.keys.clone_from(&whole.keys);
-    result.keys.insert("script".to_owned(), Value::Text(script_name(script).to_owned()));
+    result.keys.insert("script".to_owned(), Value::Text(script.to_owned()));
     result
 }
 
-fn of_script(part: &PgbenchPart) -> Vec<Measurement> {
-    let counts = part.failed.zip(part.transactions);
-    let share = counts.map_or_else(
-        || Reading::unavailable("pgbench prints failed transactions from version 15 on"),
-        |(failed, transactions)| Reading::percent_failed(failed, transactions),
-    );
+fn of_script(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
+    let skipped = part.skipped.unwrap_or(0);
+    let among = if run.counts_skipped() { skipped } else { 0 };
+    let succeeded = part.transactions.map(|transactions| transactions.saturating_sub(among));
+    let share = match (part.failed.or(part.skipped), succeeded) {
+        (Some(_), Some(succeeded)) => {
+            Reading::percent_failed(part.failed.unwrap_or(0).saturating_add(skipped), succeeded)
+        }
+        _ => Reading::unavailable("pgbench prints failed transactions from version 15 on"),
+    };
     let mut found = vec![Measurement::failed_share(share)];
-    found.extend(part.tps.map(|tps| Measurement::value("throughput", "tx/s", Direction::Higher, Role::Secondary, tps)));
+    // As in the figures of the whole run, skipped ones are taken off.
+    let tps = match (part.tps, succeeded, part.transactions) {
+        (Some(tps), Some(succeeded), Some(all)) if among > 0 => Some(tps * succeeded as f64 / all as f64),
+        (tps, ..) => tps,
+    };
+    found.extend(tps.map(|tps| Measurement::value("throughput", "tx/s", Direction::Higher, Role::Secondary, tps)));
     found.extend(part.latency_ms.map(|ms| micros("response_mean", ms)));
     found.extend(part.stddev_ms.map(|ms| micros("response_stddev", ms)));
+    found.extend(part.skipped.map(|skipped| count("skipped", skipped)));
     found
 }
 

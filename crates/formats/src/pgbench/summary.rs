@@ -74,6 +74,7 @@ pub struct PgbenchPart {
     pub tps: Option<f64>,
     pub transactions: Option<u64>,
     pub failed: Option<u64>,
+    pub skipped: Option<u64>,
     pub latency_ms: Option<f64>,
     pub stddev_ms: Option<f64>,
     pub statements: Vec<PgbenchStatement>,
@@ -285,6 +286,8 @@ impl PgbenchPart {
             self.stddev_ms = milliseconds(value);
         } else if let Some(value) = behind(line, "number of failed transactions") {
             self.failed = count(value);
+        } else if let Some(value) = behind(line, "number of transactions skipped") {
+            self.skipped = count(value);
         }
     }
 }
@@ -333,9 +336,13 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 impl PgbenchSummary {
     /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are distinguished by the
     /// latency limit line, which has no total up to version 10, and by the latency's sign.
+    pub(super) fn counts_skipped(&self) -> bool {
+        self.limit_without_total && !self.has_colon
+    }
+
+    /// The transactions that were processed and not skipped.
     pub fn succeeded(&self) -> Option<u64> {
-        let is_9_6_or_10 = self.limit_without_total && !self.has_colon;
-        let among = if is_9_6_or_10 { self.skipped.unwrap_or(0) } else { 0 };
+        let among = if self.counts_skipped() { self.skipped.unwrap_or(0) } else { 0 };
         self.processed.map(|processed| processed.saturating_sub(among))
     }
 

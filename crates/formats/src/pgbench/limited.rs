@@ -1,0 +1,58 @@
+//! Runs that were limited to a rate (`-R`), which pgbench does not print.
+
+use model::{Direction, Measurement, Reading, Role, Value};
+
+use crate::ImportedResult;
+
+/// Marks a result as one of a run that was limited. Its rate becomes a key, and its throughput, which is what was asked for, has a
+/// name of its own and is not judged: in one benchmark a metric has one better way.
+pub fn limit(result: &mut ImportedResult, asked: Option<f64>) {
+    result.keys.insert("rate_limited".to_owned(), Value::Text("yes".to_owned()));
+    if let Some(rate) = asked.and_then(rounded) {
+        result.keys.insert("rate".to_owned(), Value::Text(format!("about {rate}")));
+    }
+    limit_throughput(&mut result.measurements);
+    result.notes.push(
+        "the load was limited to a rate (-R), which pgbench does not print: the key `rate` is rounded from what it was, \
+         and the throughput has no verdict"
+            .to_owned(),
+    );
+}
+
+/// Replaces the throughput by one that is not judged.
+pub fn limit_throughput(measurements: &mut [Measurement]) {
+    for measurement in measurements.iter_mut().filter(|one| one.metric.id == "throughput") {
+        let reading = std::mem::replace(&mut measurement.reading, Reading::Value(0.0));
+        *measurement = Measurement::new("limited_throughput", "tx/s", Direction::Neither, Role::Diagnostic, reading);
+    }
+}
+
+/// Rounds a rate to two digits, of which the second is 0 or 5 unless the first is 1: the transactions of a schedule are random, so
+/// that 60 s at 100 a second have 98 to 102 a second.
+fn rounded(rate: f64) -> Option<String> {
+    if !(1e-6..1e12).contains(&rate) {
+        return None;
+    }
+    let exponent = rate.log10().floor();
+    let scale = 10_f64.powf(exponent);
+    let step = if rate < 1.95 * scale { scale / 10.0 } else { scale / 2.0 };
+    // At least the digits of the step.
+    let decimals = (1.0 - exponent).max(0.0) as usize;
+    let text = format!("{:.decimals$}", (rate / step).round() * step);
+    Some(if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_rounded_alike_in_spite_of_chance() {
+        for asked in [0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 150.0, 180.0, 200.0, 250.0, 450.0, 950.0, 1e3, 7.5e4] {
+            for chance in [0.98, 0.99, 1.0, 1.01, 1.02] {
+                assert_eq!(rounded(asked * chance), Some(asked.to_string()), "{asked} × {chance}");
+            }
+        }
+        assert_eq!((rounded(0.0), rounded(f64::NAN), rounded(f64::INFINITY)), (None, None, None));
+    }
+}
