@@ -45,8 +45,13 @@ fn visible(c: char) -> impl Iterator<Item = char> {
 }
 
 /// UTF-8, or UTF-16 of either order by its mark or zero bytes (PowerShell redirections), else Latin-1, which covers
-/// all figures and key words.
+/// all figures and key words. Where CR alone ends the lines, they end with LF.
 pub fn decode(bytes: &[u8]) -> String {
+    let text = decode_encoding(bytes);
+    if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text }
+}
+
+fn decode_encoding(bytes: &[u8]) -> String {
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest),
         [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
@@ -69,7 +74,7 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// From 1; CR, LF and both end a line.
+/// Numbers lines from 1; LF, and CR in front of it, end a line.
 pub fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1_u64..).zip(text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)))
 }
@@ -219,6 +224,13 @@ mod tests {
         ] {
             assert_eq!(decode(&bytes), text, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn cr_alone_ends_a_line() {
+        assert_eq!(decode(b"a\rb\r"), "a\nb\n");
+        assert_eq!(decode(b"a\r\nb\r\n"), "a\r\nb\r\n");
+        assert_eq!(decode(b"10 %\r20 %\ndone\n"), "10 %\r20 %\ndone\n", "a progress that is written over itself");
     }
 
     fn with_mark(mark: &[u8], rest: Vec<u8>) -> Vec<u8> {
