@@ -110,6 +110,10 @@ impl FioJob {
     fn directions(&self) -> impl Iterator<Item = &Direct> {
         [&self.read, &self.write, &self.trim].into_iter().flatten()
     }
+
+    fn mean_block_sizes(&self) -> impl Iterator<Item = Option<String>> {
+        self.directions().map(mean_block_size)
+    }
 }
 
 impl Direct {
@@ -279,8 +283,8 @@ impl Side<'_> {
     /// block size.
     fn has_clone(&self, document: &FioDocument, job: &FioJob) -> bool {
         let Some(first) = self.jobs.first().filter(|first| first.group == job.group) else { return false };
-        let sizes = |job: &FioJob| job.directions().map(mean_block_size).collect::<Vec<_>>();
-        document.options(first) == document.options(job) || (job.options.is_empty() && sizes(first) == sizes(job))
+        document.options(first) == document.options(job)
+            || (job.options.is_empty() && first.mean_block_sizes().eq(job.mean_block_sizes()))
     }
 
     fn failed(&self) -> u64 {
@@ -457,7 +461,7 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
     if documents.iter().any(|document| document.jobs.iter().any(|job| !document.has_options(job))) {
         imported
             .unknown
-            .push("what its jobs were to do, but for their mean block size (no depth, no number of jobs)".to_owned());
+            .push("the options of its jobs, such as depth and numjobs (it shows the mean block size alone)".to_owned());
     }
     imported.note_failed();
     imported

@@ -573,6 +573,9 @@ fn throughput_under_a_rate_is_not_judged() {
         ids.map(|one| (one.metric.id.as_str(), one.metric.direction, one.metric.role)).collect::<Vec<_>>()
     };
     assert_eq!(directions(0), [("limited_throughput", Direction::Neither, Role::Diagnostic)]);
+    let without = limited_run(100.0).replace("latency stddev", "progress");
+    let of = import_summaries(&read_summaries(without.as_bytes()), "a", "a.txt").results.remove(0).measurements;
+    assert!(of.iter().any(|one| one.metric.id == "response_mean" && one.metric.role == Role::Primary));
     assert_eq!(directions(3), [("throughput", Direction::Higher, Role::Primary)]);
     assert!(import.results[0].notes.iter().any(|note| note.contains("no verdict")), "{:?}", import.results[0].notes);
     assert_eq!(into_experiment("x", &[import]).unwrap().plan.cases().len(), 3);

@@ -69,11 +69,10 @@ impl Definitions {
     pub fn options(&mut self, name: &str, group: u64, jobs: f64, before: usize) -> BTreeMap<String, String> {
         self.end();
         let named: Vec<&Definition> = self.named(name, group).collect();
-        let of_group = || self.all.iter().filter(|one| one.group == group);
         match (named.as_slice(), named.get(before)) {
             ([], _) => joined(self.all.iter().filter(|one| one.name == name)),
             // With `group_reporting` the first job's name stands for all of its group.
-            _ if jobs > 1.0 => joined(of_group()),
+            _ if jobs > 1.0 => joined(self.all.iter().filter(|one| one.group == group)),
             (several, Some(one)) if several.iter().all(|one| !one.has_clones) => one.options.clone(),
             _ => joined(named.into_iter()),
         }

@@ -8,10 +8,10 @@ use crate::text::leading_number;
 /// (`--unit_base=1`), and of fio 2, whose KB are KiB: it prints one form alone.
 pub fn bandwidth(text: &str) -> Option<f64> {
     let end = text.find([',', ')']).unwrap_or(text.len());
-    let forms = text[..end].split('(');
+    let mut forms = text[..end].split('(');
     let is_version_3 = text.contains("iB") || text.contains("ibit");
-    let binary = forms.clone().find_map(|form| bytes(form, 1024.0).filter(|_| is_binary(form)));
-    binary.or_else(|| bytes(forms.clone().next()?, if is_version_3 { 1000.0 } else { 1024.0 }))
+    let binary = forms.clone().find_map(|form| if is_binary(form) { bytes(form, 1024.0) } else { None });
+    binary.or_else(|| bytes(forms.next()?, if is_version_3 { 1000.0 } else { 1024.0 }))
 }
 
 /// Whether the unit has its prefix in the form `Ki`, `Mi`.
@@ -67,11 +67,12 @@ mod tests {
         assert_eq!(bandwidth("none"), None);
     }
 
+    fn of(bytes: f64, iops: f64) -> Option<String> {
+        mean_block_size(&Direct { bytes_per_s: Some(bytes), iops: Some(iops), ..Direct::default() })
+    }
+
     #[test]
     fn mean_block_size_stands_still_where_rates_are_rounded() {
-        let of = |bytes: f64, iops: f64| {
-            mean_block_size(&Direct { bytes_per_s: Some(bytes), iops: Some(iops), ..Direct::default() })
-        };
         let kib = 1024.0;
         for iops in [1.1, 2.9, 7.9, 8.0, 9.9, 100.0, 2560.7, 1e6] {
             for (size, text) in [(4.0, "4k"), (64.0, "64k"), (1024.0, "1m")] {

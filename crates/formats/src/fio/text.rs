@@ -54,6 +54,19 @@ pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
     (lines.documents, not_understood)
 }
 
+impl FioJob {
+    fn is_named(&self, name: &str, group: u64) -> bool {
+        self.name == name && self.group == group
+    }
+}
+
+impl FioDocument {
+    /// How many jobs have a name and a group.
+    fn count(&self, name: &str, group: u64) -> usize {
+        self.jobs.iter().filter(|job| job.is_named(name, group)).count()
+    }
+}
+
 /// The number of samples is that of the I/Os, where none failed.
 fn finish(job: &mut FioJob) {
     let failed = job.failed;
@@ -105,14 +118,13 @@ impl Lines {
         // Groups are small numbers.
         let group = group as u64;
         let jobs = number_behind(rest, "jobs=").unwrap_or(1.0);
-        let is_same = |other: &FioJob| (other.name.as_str(), other.group) == (name, group);
         let defined = self.definitions.count(name, group);
         let document = self.document(at, |known| {
             // The line of a job stands as often as the job is defined, but for clones of it.
-            known.jobs.last().is_some_and(is_same)
-                || known.jobs.iter().filter(|other| is_same(other)).count() < defined.max(1)
+            known.jobs.last().is_some_and(|last| last.is_named(name, group))
+                || known.count(name, group) < defined.max(1)
         });
-        let before = document.jobs.iter().filter(|other| is_same(other)).count();
+        let before = document.count(name, group);
         let mut options = self.definitions.options(name, group, jobs, before);
         if jobs > 1.0 {
             options.insert("numjobs".to_owned(), jobs.to_string());
@@ -249,8 +261,7 @@ impl Lines {
             ..FioJob::default()
         };
         self.version = Some(field(1).to_owned());
-        let document = self
-            .document(at, |known| !known.jobs.iter().any(|other| (&other.name, other.group) == (&job.name, job.group)));
+        let document = self.document(at, |known| known.count(&job.name, job.group) == 0);
         document.jobs.push(job);
         fields.len() > cpu
     }

@@ -616,7 +616,8 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
             )
         }));
     };
-    let measured = run.stddev_ms.is_some();
+    // Under a rate pgbench measures it, too.
+    let measured = run.stddev_ms.is_some() || run.lag_ms.is_some();
     // A latency computed from the rate is no second measurement.
     let role = if measured { Role::Primary } else { Role::Diagnostic };
     ms("response_mean", role, run.latency_ms, &mut result.measurements);
