@@ -27,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+mod captions;
 mod clean;
 pub mod copies;
 pub mod dimension;
@@ -45,6 +46,7 @@ pub mod reader;
 pub mod readers;
 pub mod recognise;
 mod resolve;
+mod sections;
 mod size;
 pub mod sqlio;
 pub mod sysbench;

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clean::{clean, sections, title_before, unquoted};
+use crate::captions::{Path, names};
+use crate::clean::{clean, unquoted};
+use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
-use crate::text::{numbered, shortened};
+use crate::sections::{Section, parts, sections};
+use crate::text::shortened;
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
 /// What was found in a text.
@@ -39,15 +42,9 @@ pub struct Text<'a> {
 /// A reader cannot go on.
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let plain = clean(&unquoted(text.text));
-    if let Some(parts) = sections(&plain) {
-        let filled: Vec<_> = parts.iter().filter(|part| !text_readers(&part.text, None).is_empty()).collect();
-        let names_systems = !text.is_named && filled.len() > 1;
-        let mut read = Read::default();
-        for part in &filled {
-            let heading = if names_systems { part.heading.as_deref() } else { None };
-            let part = Text { text: &part.text, system: heading.unwrap_or(text.system), ..*text };
-            read.extend(read_plain(&part)?);
-        }
+    if let Some(sections) = sections(&plain, holds_results) {
+        let filled = sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
+        let read = read_sections(text, filled)?;
         if !read.imports.is_empty() {
             return Ok(read);
         }
@@ -55,42 +52,136 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let is_known = text.reader.is_some() || !of_text(&plain).is_empty();
     let whole = Text { text: if is_known { &plain } else { text.text }, ..*text };
     let read = read_plain(&whole)?;
-    Ok(read_below_words(&whole, &read).unwrap_or(read))
+    match split(&whole, &Path::default(), &read)? {
+        Some(parts) => read_named(&whole, parts),
+        None => Ok(read),
+    }
 }
 
-/// Reads a text in parts, each of them a system, if words with a colon stand above each: `On the new machine:` in a mail.
-/// `None` if a part has none, or not all is read that the whole text has.
-fn read_below_words(text: &Text<'_>, whole: &Read) -> Option<Read> {
-    let titles: Vec<(u64, String)> = whole
-        .not_understood
-        .iter()
-        .filter_map(|line| Some((line.line, title_before(&line.text)?.to_owned())))
-        .collect();
-    if text.is_named || titles.is_empty() || titles.len() > MOST_PARTS {
-        return None;
+/// Tables whose columns have to be named may be anything.
+fn holds_results(text: &str) -> bool {
+    of_text(text).iter().any(|reader| **reader != crate::tidy::wide::READER)
+}
+
+/// A section, and what was read of it before its system had a name.
+struct Part {
+    section: Section,
+    read: Read,
+}
+
+fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Read, FormatError> {
+    if !text.is_named && sections.len() > MOST_PARTS {
+        return Err(too_many());
     }
-    let mut read = Read::default();
-    let mut systems = BTreeSet::new();
-    for (at, (from, system)) in titles.iter().enumerate() {
-        let to = titles.get(at + 1).map_or(u64::MAX, |(line, _)| *line);
-        // Line numbers hold.
-        let lines = numbered(text.text).map(|(number, line)| if *from < number && number < to { line } else { "" });
-        let part = lines.collect::<Vec<_>>().join("\n");
-        let part = read_plain(&Text { text: &part, system, ..*text }).ok()?;
-        if result_count(&part) > 0 {
-            systems.insert(system);
+    let mut parts = Vec::new();
+    for section in sections {
+        let whole = section.text();
+        let asked = Text { text: &whole, ..*text };
+        let read = read_plain(&asked)?;
+        match split(&asked, &section.path, &read)? {
+            Some(inner) => parts.extend(inner),
+            None => parts.push(Part { section, read }),
         }
-        read.extend(part);
     }
-    (systems.len() > 1 && result_count(&read) == result_count(whole)).then_some(read)
+    read_named(text, parts)
+}
+
+/// Parts that captions within a text tell apart: `On the new machine:` in a mail. `None` if there are none, or not all is read
+/// that the whole text has.
+fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>>, FormatError> {
+    let strange: BTreeSet<u64> = whole.not_understood.iter().map(|line| line.line).collect();
+    if text.is_named || strange.is_empty() {
+        return Ok(None);
+    }
+    for has_prose in [true, false] {
+        let sections = parts(text.text, &strange, has_prose);
+        if sections.len() > MOST_PARTS && !has_prose && result_count(whole) > MOST_PARTS {
+            return Err(too_many());
+        }
+        if sections.len() < 2 || sections.len() > MOST_PARTS {
+            continue;
+        }
+        let mut found = Vec::new();
+        for mut section in sections {
+            let Ok(read) = read_plain(&Text { text: &section.text(), ..*text }) else { break };
+            if !above.words.is_empty() {
+                section.path.words.splice(0..0, above.words.iter().cloned());
+                section.path.weak_from = above.words.len();
+            }
+            found.push(Part { section, read });
+        }
+        let filled = found.iter().filter(|part| result_count(&part.read) > 0).count();
+        if filled > 1 && found.iter().map(|part| result_count(&part.read)).sum::<usize>() == result_count(whole) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn too_many() -> FormatError {
+    let what = format!("results stand below more than {MOST_PARTS} different headings or captions");
+    FormatError::whole(what).with_hint("split the file, or name one system for all: `etalon import SYSTEM=FILE`")
+}
+
+/// Reads parts as results of the systems that their captions name.
+fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError> {
+    let mut read = Read::default();
+    if !text.is_named {
+        drop_captions_of_cases(&mut parts);
+    }
+    let filled = parts.iter().filter(|part| result_count(&part.read) > 0);
+    let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
+    let is_one = text.is_named || paths.iter().collect::<BTreeSet<_>>().len() < 2;
+    let mut names = names(&paths, text.system).into_iter();
+    for part in parts {
+        let name = if result_count(&part.read) > 0 { names.next() } else { None };
+        match name.filter(|name| !is_one && name != text.system) {
+            Some(name) => read.extend(read_plain(&Text { text: &part.section.text(), system: &name, ..*text })?),
+            None => read.extend(part.read),
+        }
+    }
+    Ok(read)
+}
+
+/// Captions below others are of cases, and no systems, if all results below each of these are of different cases. Below the
+/// only one those count that are no headings.
+fn drop_captions_of_cases(parts: &mut [Part]) {
+    let deepest = parts.iter().map(|part| part.section.path.words.len()).max().unwrap_or_default();
+    for depth in (0..deepest).rev() {
+        let mut by_parent: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+        for (at, path) in parts.iter().map(|part| &part.section.path).enumerate() {
+            if let Some(parent) = path.words.get(..depth) {
+                by_parent.entry(parent.to_vec()).or_default().push(at);
+            }
+        }
+        let is_only = by_parent.len() == 1;
+        for (parent, children) in by_parent {
+            let mut paths = children.iter().map(|at| &parts[*at].section.path).filter(|path| path.words.len() > depth);
+            if (!is_only || paths.all(|path| path.weak_from <= depth)) && have_different_cases(parts, &children) {
+                children.into_iter().for_each(|at| parts[at].section.path.words.clone_from(&parent));
+            }
+        }
+    }
+}
+
+/// Tells whether no two sections with different captions have results of one case.
+fn have_different_cases(parts: &[Part], of: &[usize]) -> bool {
+    let mut cases: BTreeMap<String, &[String]> = BTreeMap::new();
+    of.iter().flat_map(|at| parts[*at].read.imports.iter().map(|import| (*at, import))).all(|(at, import)| {
+        let path = parts[at].section.path.words.as_slice();
+        import.results.iter().all(|result| {
+            let case = format!("{:?}", (&result.benchmark, &result.keys));
+            result.benchmark != UNKNOWN_BENCHMARK && *cases.entry(case).or_insert(path) == path
+        })
+    })
 }
 
 fn result_count(read: &Read) -> usize {
     read.imports.iter().map(|import| import.results.len()).sum::<usize>()
 }
 
-/// Most parts that words tell apart.
-const MOST_PARTS: usize = 16;
+/// Most parts of a text that captions tell apart. Each is read by itself.
+const MOST_PARTS: usize = 256;
 
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
     only.map_or_else(|| of_text(text), |reader| vec![reader])

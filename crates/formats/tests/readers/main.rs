@@ -5,6 +5,7 @@
 mod damage;
 #[path = "../shared/jobs.rs"]
 mod jobs;
+mod pages;
 mod published;
 mod registry;
 mod samples;

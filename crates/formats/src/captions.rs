@@ -1,0 +1,275 @@
+//! Captions above results: headings, titles, words with a colon, and prose.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::text::{plain, shortened};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Its level, from 1.
+    Heading(usize),
+    Summary,
+    Bold,
+    /// Words with a colon.
+    Label,
+    /// Any other words.
+    Prose,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caption {
+    pub kind: Kind,
+    /// Empty for the heading of a run, which has a level and no name.
+    pub words: String,
+}
+
+/// What stands above results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// From the outermost caption to the nearest.
+    pub words: Vec<String>,
+    /// From here on the captions may be of cases of one system: prose, and words with a colon below a heading.
+    pub weak_from: usize,
+}
+
+/// The captions that hold at a line.
+#[derive(Debug, Default)]
+pub struct Trail {
+    /// Those of the last results.
+    above: Vec<Caption>,
+    /// Those that have no results below them yet.
+    pending: Vec<Caption>,
+    /// The last paragraph since the last results.
+    prose: Option<String>,
+    has_results: bool,
+    /// How often a path came.
+    counts: BTreeMap<Vec<String>, usize>,
+}
+
+impl Trail {
+    pub fn add(&mut self, kind: Kind, words: &str) {
+        self.pending.push(Caption { kind, words: words.to_owned() });
+    }
+
+    pub fn add_prose(&mut self, words: String) {
+        self.prose = Some(words);
+    }
+
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Tells whether a heading of this level would have one above it.
+    pub fn has_heading_above(&self, level: usize) -> bool {
+        let is_above = |caption: &Caption| matches!(caption.kind, Kind::Heading(other) if other < level);
+        self.above.iter().chain(&self.pending).any(is_above)
+    }
+
+    /// The captions of results that stand here; `None` if they are those of the last results.
+    pub fn at_results(&mut self) -> Option<Path> {
+        let prose = self.prose.take().filter(|_| self.has_results || self.above.is_empty());
+        let is_first = !self.has_results;
+        self.has_results = true;
+        if !self.pending.is_empty() {
+            self.settle();
+        } else if let Some(words) = prose {
+            self.above.retain(|caption| caption.kind != Kind::Prose);
+            self.above.push(Caption { kind: Kind::Prose, words });
+        } else {
+            return is_first.then(Path::default);
+        }
+        Some(self.path())
+    }
+
+    /// Puts what is pending below what it is of. The last heading of a level ends all below it. Other captions without results
+    /// between them are of each other, and as many of them as come at once replace those before.
+    fn settle(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let chain_at = pending.iter().rposition(|one| matches!(one.kind, Kind::Heading(_))).map_or(0, |at| at + 1);
+        let (headings, chain) = pending.split_at(chain_at);
+        for heading in headings {
+            if let Kind::Heading(level) = heading.kind {
+                self.above.retain(|other| matches!(other.kind, Kind::Heading(above) if above < level));
+                self.above.push(heading.clone());
+            }
+        }
+        self.above.retain(|caption| caption.kind != Kind::Prose);
+        if let Some(first) = chain.first() {
+            let coming = chain.iter().take_while(|one| one.kind == first.kind).count();
+            let places: Vec<usize> = (0..self.above.len()).filter(|at| self.above[*at].kind == first.kind).collect();
+            let end = places.get(places.len().saturating_sub(coming)).copied();
+            self.above.truncate(end.unwrap_or(self.above.len()));
+            self.above.extend_from_slice(chain);
+        }
+    }
+
+    /// The words of the captions. Where it is not sure that they are of the same thing as before, a number makes them distinct.
+    fn path(&mut self) -> Path {
+        let named: Vec<&Caption> = self.above.iter().filter(|caption| !caption.words.is_empty()).collect();
+        let is_weak = |kind: Kind, at: usize| {
+            kind == Kind::Prose || (kind == Kind::Label && self.above[0].kind != kind && at > 0)
+        };
+        let weak_from =
+            named.iter().enumerate().position(|(at, caption)| is_weak(caption.kind, at)).unwrap_or(named.len());
+        let mut path: Vec<String> = named.iter().map(|caption| caption.words.clone()).collect();
+        let labels = self.above.iter().filter(|caption| caption.kind == Kind::Label).count();
+        let is_prose = self.above.last().is_some_and(|caption| caption.kind == Kind::Prose);
+        let count = self.counts.entry(path.clone()).or_default();
+        *count += 1;
+        if let Some(last) = path.last_mut().filter(|_| *count > 1 && (is_prose || labels > 1)) {
+            *last = format!("{last} ({count})");
+        }
+        Path { words: path, weak_from }
+    }
+}
+
+/// Names of systems by the captions above them, the same for the same captions. What stands above all of them is left out.
+pub fn names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
+    let mut short = paths.to_vec();
+    for title in paths.first().into_iter().flatten() {
+        let without: Vec<Vec<String>> =
+            short.iter().map(|path| path.iter().filter(|other| *other != title).cloned().collect()).collect();
+        let is_above_all = short.iter().zip(&without).all(|(path, without)| path != without && !without.is_empty());
+        if is_above_all && distinct(&without) == distinct(&short) {
+            short = without;
+        }
+    }
+    let mut names: BTreeMap<&[String], String> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for path in &short {
+        if names.contains_key(path.as_slice()) {
+            continue;
+        }
+        let parts: Vec<String> = path.iter().map(|words| shortened(words)).collect();
+        let name = if parts.is_empty() { unnamed.to_owned() } else { parts.join(", ") };
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
+        let free = free.unwrap_or(name);
+        taken.insert(free.clone());
+        names.insert(path, free);
+    }
+    short.iter().map(|path| names[path.as_slice()].clone()).collect()
+}
+
+fn distinct(paths: &[Vec<String>]) -> usize {
+    paths.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Level and words of a heading in a line of its own: `## Old`, `<h2>Old</h2>`.
+pub fn heading(line: &str) -> Option<(usize, String)> {
+    if line.starts_with('#') {
+        let words = line.trim_start_matches('#');
+        return Some((line.len() - words.len(), bare(words.trim().trim_end_matches('#'))));
+    }
+    let line = line.trim();
+    let tag = line.get(..3).filter(|tag| tag.starts_with("<h") || tag.starts_with("<H"))?;
+    let level = tag[2..].parse().ok().filter(|level| (1..=6).contains(level))?;
+    Some((level, bare(&plain(line))))
+}
+
+/// The level that a line gives to the words above it, by `====` or `----`.
+pub fn underline(line: &str) -> Option<usize> {
+    let line = line.trim();
+    let level = if line.starts_with("==") { 1 } else { 2 };
+    let mark = if level == 1 { '=' } else { '-' };
+    (line.len() > 2 && line.chars().all(|c| c == mark)).then_some(level)
+}
+
+/// The title in a line of its own that is no heading: `<details><summary>17</summary>`, `**17**`.
+pub fn title_within(line: &str) -> Option<(Kind, &str)> {
+    let line = line.trim();
+    let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**").or_else(|| rest.strip_suffix("**:")));
+    let summary = line.split_once("<summary>").map(|(_, rest)| rest.split("</summary>").next().unwrap_or(rest));
+    let kind = if bold.is_some() { Kind::Bold } else { Kind::Summary };
+    let title = bold.or(summary)?.trim().trim_end_matches(':');
+    (!title.is_empty() && !title.contains(['*', '<'])).then_some((kind, title))
+}
+
+/// The words before the colon at a line's end, which tell what stands below them; the number of a run does not.
+pub fn title_before(line: &str) -> Option<String> {
+    let words = bare(line.trim().trim_end_matches(['*', '_']).strip_suffix(':')?);
+    (!is_of_run(&words)).then_some(words)
+}
+
+fn bare(words: &str) -> String {
+    words.replace("**", "").trim_matches(['*', '_', '`', '#', '=', '-', ' ']).to_owned()
+}
+
+const RUNS: [&str; 13] = [
+    "again",
+    "attempt",
+    "iteration",
+    "loop",
+    "more",
+    "once",
+    "pass",
+    "repetition",
+    "round",
+    "run",
+    "test",
+    "trial",
+    "try",
+];
+
+/// Tells whether words name a run alone: `Run 2`, `second run`, `Once more`.
+pub fn is_of_run(words: &str) -> bool {
+    const NUMBERS: [&str; 19] = [
+        "and", "another", "fifth", "first", "fourth", "last", "nd", "next", "no", "number", "of", "one", "rd",
+        "second", "sixth", "st", "th", "the", "third",
+    ];
+    let is_version = words.trim_end_matches('.').contains('.');
+    let words: Vec<String> =
+        words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let is_run = |word: &String| RUNS.contains(&word.as_str());
+    (words.is_empty() && !is_version)
+        || (words.iter().any(is_run) && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
+}
+
+/// Tells whether a heading or title is the number of a run. That of a test may be another test.
+pub fn is_number_of_run(words: &str) -> bool {
+    is_of_run(words) && words.contains(char::is_alphabetic) && !words.to_lowercase().contains("test")
+}
+
+/// Tells whether a line of a page or a mail has words of its author, and is no prompt, table, picture or time.
+pub fn is_prose(line: &str) -> bool {
+    let line = plain(line);
+    let line = line.trim_start_matches(['-', '*', '+', '=', '~', ' ']);
+    let is_time = ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(is_number));
+    !is_time && !is_of_run(line) && !has_clock(line) && !line.starts_with(['$', '|', '!', '[', '%', '.', '/'])
+}
+
+/// The same where tools and shells print lines, too: a sentence without what these print.
+pub fn is_sentence(line: &str) -> bool {
+    let line = line.trim();
+    let is_printed = line.ends_with("...")
+        || line.contains(['{', '}', '<', '>', '|', '$', ';', '\\', '\t', '@'])
+        || line.contains(" --")
+        || line.split_once(": ").is_some_and(|(who, _)| !who.contains(' '))
+        || !line.chars().any(char::is_lowercase);
+    !is_printed
+        && is_prose(line)
+        && line.split_whitespace().count() > 1
+        && line.starts_with(|c: char| c.is_alphabetic() || matches!(c, '"' | '(' | '-' | '*' | '='))
+}
+
+/// A line without its numbers, if it looks as a loop prints it with each run: of runs, or of the time they took.
+pub fn shape_in_loop(line: &str) -> Option<String> {
+    const TIMES: [&str; 6] = ["elapsed", "ms", "s", "sec", "seconds", "took"];
+    let has_decimals =
+        line.split(|c: char| !c.is_ascii_digit() && c != '.').any(|word| word.trim_matches('.').contains('.'));
+    let is_of_loop = |word: &str| TIMES.contains(&word) || (word.len() > 2 && RUNS.contains(&word));
+    let lower = line.to_lowercase();
+    (has_decimals || lower.split(|c: char| !c.is_alphabetic()).any(is_of_loop))
+        .then(|| lower.chars().filter(|c| !c.is_ascii_digit()).collect())
+}
+
+fn is_number(rest: &str) -> bool {
+    rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// `05:09:19`, `5:09`.
+fn has_clock(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    (1..bytes.len().saturating_sub(2))
+        .any(|at| bytes[at] == b':' && [at - 1, at + 1, at + 2].iter().all(|at| bytes[*at].is_ascii_digit()))
+}

@@ -1,0 +1,319 @@
+//! Cuts a text where captions begin something else: the fenced blocks of Markdown, and results with words between them.
+//!
+//! A line keeps its number, as all other lines of a section are empty.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::captions::{
+    Kind, Path, Trail, heading, is_number_of_run, is_prose, is_sentence, shape_in_loop, title_before, title_within,
+    underline,
+};
+use crate::text::numbered;
+
+/// Lines of a text with the same captions above them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    pub path: Path,
+    /// Its lines alone.
+    pub bare: String,
+    /// The number of each line, from 1.
+    numbers: Vec<usize>,
+}
+
+impl Section {
+    /// `number` is above those before.
+    fn push(&mut self, number: usize, line: &str) {
+        self.bare.push_str(line);
+        self.bare.push('\n');
+        self.numbers.push(number);
+    }
+
+    /// The text with its other lines empty.
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(self.bare.len() + self.numbers.last().copied().unwrap_or_default());
+        let mut lines = 0;
+        for (line, number) in self.bare.lines().zip(&self.numbers) {
+            text.extend(std::iter::repeat_n('\n', number - lines - 1));
+            text.push_str(line);
+            text.push('\n');
+            lines = *number;
+        }
+        text
+    }
+}
+
+/// Lines with their numbers.
+type Lines<'a> = Vec<(usize, &'a str)>;
+
+#[derive(Default)]
+struct Sections {
+    found: Vec<Section>,
+    by_path: BTreeMap<Vec<String>, usize>,
+    /// Where the last results are.
+    last: Option<usize>,
+}
+
+impl Sections {
+    /// The section of these captions, or else the last one.
+    fn of(&mut self, path: Option<Path>) -> &mut Section {
+        let path = path.or_else(|| self.last.is_none().then(Path::default));
+        if let Some(path) = path {
+            let next = self.found.len();
+            let at = *self.by_path.entry(path.words.clone()).or_insert(next);
+            if at == next {
+                self.found.push(Section { path, ..Section::default() });
+            }
+            self.last = Some(at);
+        }
+        &mut self.found[self.last.unwrap_or_default()]
+    }
+}
+
+/// Words above results, line by line.
+#[derive(Default)]
+struct Words {
+    trail: Trail,
+    /// The lines of a paragraph so far.
+    paragraph: Vec<String>,
+    /// The line before.
+    above: Option<String>,
+}
+
+/// Most lines of a paragraph that count as its caption.
+const MOST_LINES: usize = 4;
+
+impl Words {
+    /// Takes a line outside of results; `is_strict` where a tool may have printed it.
+    fn line(&mut self, line: &str, is_strict: bool) {
+        let above = self.above.take();
+        if let Some((level, words)) = underline(line).zip(above) {
+            self.heading(level, &words, is_strict);
+        } else if line.trim().is_empty() {
+            self.paragraph.clear();
+        } else if let Some((level, words)) = heading(line).filter(|(_, words)| !is_strict || !is_command(words)) {
+            self.heading(level, &words, is_strict);
+        } else if let Some((kind, words)) = title_within(line) {
+            self.paragraph.clear();
+            if !is_number_of_run(words) {
+                self.trail.add(kind, words);
+            }
+        } else if let Some(words) = title_before(line) {
+            self.above = Some(words.clone());
+            self.paragraph.push(words);
+            self.trail.add(Kind::Label, &self.paragraph.join(" "));
+            self.paragraph.clear();
+        } else if is_prose(line) && (!is_strict || is_sentence(line)) {
+            if self.paragraph.len() == MOST_LINES {
+                self.paragraph.remove(0);
+            }
+            self.above = Some(line.trim().to_owned());
+            self.paragraph.push(line.trim().to_owned());
+            self.trail.add_prose(self.paragraph.join(" "));
+        }
+    }
+
+    /// A run's number is a name only where nothing else names its system.
+    fn heading(&mut self, level: usize, words: &str, is_strict: bool) {
+        (self.paragraph, self.above) = (Vec::new(), None);
+        let is_of_run = is_number_of_run(words) && (is_strict || self.trail.has_heading_above(level));
+        self.trail.add(Kind::Heading(level), if is_of_run { "" } else { words });
+    }
+}
+
+/// A command behind the prompt of root.
+fn is_command(words: &str) -> bool {
+    words.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
+}
+
+/// The fenced blocks of Markdown by the captions above them; `None` where there are no fences.
+///
+/// Prose parts two blocks that both hold results. A block without results is of the next one that has some, unless a heading
+/// stands between them.
+pub fn sections(text: &str, holds_results: fn(&str) -> bool) -> Option<Vec<Section>> {
+    text.lines().any(|line| fence_at(line).is_some()).then_some(())?;
+    let mut page = Page { holds_results, words: Words::default(), sections: Sections::default(), loose: Vec::new() };
+    let (mut open, mut block): (Option<&str>, Lines<'_>) = (None, Vec::new());
+    for (at, line) in text.lines().enumerate() {
+        match (open, fence_at(line)) {
+            (None, Some(mark)) => {
+                open = Some(mark);
+                (page.words.paragraph, page.words.above) = (Vec::new(), None);
+            }
+            (Some(mark), Some(other)) if mark == other => {
+                open = None;
+                page.block(std::mem::take(&mut block));
+            }
+            (Some(_), _) => block.push((at + 1, line)),
+            (None, None) => page.line(line),
+        }
+    }
+    page.block(block);
+    page.end();
+    Some(page.sections.found)
+}
+
+struct Page<'a> {
+    holds_results: fn(&str) -> bool,
+    words: Words,
+    sections: Sections,
+    /// Blocks without results.
+    loose: Lines<'a>,
+}
+
+impl<'a> Page<'a> {
+    fn block(&mut self, block: Lines<'a>) {
+        let has_results = self.has_results(&block);
+        self.loose.extend(block);
+        if has_results {
+            self.put();
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        let was_pending = self.words.trail.has_pending();
+        let is_heading = underline(line).is_some() || heading(line).is_some() || title_within(line).is_some();
+        if is_heading || (!was_pending && title_before(line).is_some()) {
+            self.end();
+        }
+        self.words.line(line, false);
+    }
+
+    /// Blocks that hold results only together are of the captions above them. Others are of the results before them, if no
+    /// caption stands between.
+    fn end(&mut self) {
+        let loose = std::mem::take(&mut self.loose);
+        if self.has_results(&loose) {
+            self.loose = loose;
+            self.put();
+        } else if !self.words.trail.has_pending() && self.sections.last.is_some() {
+            let section = self.sections.of(None);
+            loose.into_iter().for_each(|(number, line)| section.push(number, line));
+        }
+    }
+
+    fn put(&mut self) {
+        let section = self.sections.of(self.words.trail.at_results());
+        self.loose.drain(..).for_each(|(number, line)| section.push(number, line));
+    }
+
+    fn has_results(&self, lines: &[(usize, &str)]) -> bool {
+        let text: String = lines.iter().flat_map(|(_, line)| [line, "\n"]).collect();
+        (self.holds_results)(&text)
+    }
+}
+
+fn fence_at(line: &str) -> Option<&'static str> {
+    let line = line.trim_start();
+    ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
+}
+
+/// The parts of a text by the captions among the lines that no reader knows. With `has_prose` sentences are captions, too,
+/// unless they come again.
+pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Section> {
+    let shape = |line: &str| shape_in_loop(line).unwrap_or_else(|| line.trim().to_owned());
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, line) in numbered(text).filter(|(number, _)| strange.contains(number)) {
+        *counts.entry(shape(line)).or_default() += 1;
+    }
+    let (mut words, mut sections) = (Words::default(), Sections::default());
+    // Lines that no reader knows and that are no captions.
+    let mut loose: Lines<'_> = Vec::new();
+    for ((number, line), at) in numbered(text).zip(1_usize..) {
+        if !strange.contains(&number) {
+            words.line("", true);
+            if !line.trim().is_empty() {
+                let path = words.trail.at_results();
+                let prose = path.as_ref().and_then(|path| path.words.last().cloned()).unwrap_or_default();
+                let section = sections.of(path);
+                loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(line.trim()));
+                loose.drain(..).for_each(|(number, line)| section.push(number, line));
+                section.push(at, line);
+            }
+            continue;
+        }
+        let is_title = title_within(line).is_some() || title_before(line).is_some() || heading(line).is_some();
+        if is_title || underline(line).is_some() || (has_prose && counts[&shape(line)] == 1) {
+            words.line(line, true);
+        } else {
+            words.above = Some(line.trim().to_owned());
+        }
+        if !is_title {
+            loose.push((at, line));
+        }
+    }
+    if sections.last.is_some() {
+        let section = sections.of(None);
+        loose.into_iter().for_each(|(number, line)| section.push(number, line));
+    }
+    sections.found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &str) -> bool {
+        text.contains("x")
+    }
+
+    fn paths(text: &str) -> Vec<String> {
+        sections(text, holds).unwrap().into_iter().map(|section| section.path.words.join(", ")).collect()
+    }
+
+    #[test]
+    fn fenced_blocks_keep_their_lines_and_captions() {
+        assert_eq!(sections("# a\nx\n", holds), None);
+        let text = "# Old\nsome words\n```\nx 1\n```\n## New\n```text\nx 2\n```\nend\n~~~\nthree\n~~~\n";
+        let found = sections(text, holds).unwrap();
+        assert_eq!(paths(text), ["Old", "Old, New"]);
+        assert_eq!(found[0].text(), "\n\n\nx 1\n");
+        assert_eq!(found[1].text().lines().position(|line| line == "three"), Some(11), "a block without results");
+    }
+
+    #[test]
+    fn captions_of_every_kind_tell_blocks_apart() {
+        let block = "```\nx\n```\n";
+        for (above, expected) in [
+            (["<details><summary>17</summary>\n\n", "</details>\n<details>\n<summary>18</summary>\n"], ["17", "18"]),
+            (["# Results\n**old**\n", "**new**\n\n"], ["Results, old", "Results, new"]),
+            (["With the patch:\n", "Without:\n\n"], ["With the patch", "Without"]),
+            (["## Benchmark\nBefore:\n", "After:\n"], ["Benchmark, Before", "Benchmark, After"]),
+            (["Old box\n=======\n", "New box\n-------\n"], ["Old box", "Old box, New box"]),
+            (["Old\n---\n", "New\n---\n"], ["Old", "New"]),
+            (["<h2>Old &amp; slow</h2>\n", "<H2 id=\"n\">New</H2>\n"], ["Old & slow", "New"]),
+            (["## Master\n", "and with the patch\n"], ["Master", "Master, and with the patch"]),
+            (["I get\n", "With the patch\nit is\n"], ["I get", "With the patch it is"]),
+        ] {
+            let text: String = above.iter().map(|above| format!("{above}{block}")).collect();
+            assert_eq!(paths(&text), expected, "{text}");
+        }
+        let runs =
+            format!("# 17\nRun 1:\n{block}$ pgbench -c 8\n{block}---\n{block}Second run\n{block}### Run 3\n{block}");
+        assert_eq!(paths(&runs), ["17"], "runs are of the same thing");
+    }
+
+    #[test]
+    fn captions_below_others_are_never_those_of_others() {
+        let block = "```\nx\n```\n";
+        let of = |text: &str| paths(&text.replace('R', &format!("\n{block}")));
+        assert_eq!(of("# P\n## A\n### on\nR### off\nR## B\n### on\nR"), ["P, A, on", "P, A, off", "P, B, on"]);
+        assert_eq!(of("## A\non:\nRoff:\nR## B\non:\nR"), ["A, on", "A, off", "B, on"]);
+        assert_eq!(of("A:\n\non:\nRoff:\nRB:\n\non:\nRoff:\nR"), ["A, on", "A, off", "B, on", "B, off"]);
+        assert_eq!(of("On A:\n**on**\nR**off**\nROn B:\n**on**\nR"), ["On A, on", "On A, off", "On B, on"]);
+        assert_eq!(of("a:\nRb:\nRa:\nR"), ["a", "b"], "sides that take turns");
+        assert_eq!(of("A:\n\non:\nRB:\nRon:\nR"), ["A, on", "A, B", "A, on (2)"], "it may be of B");
+        assert_eq!(of("# A\nRthen\nRthen\nR"), ["A", "A, then", "A, then (2)"]);
+    }
+
+    #[test]
+    fn lines_that_a_loop_prints_are_no_captions() {
+        let text = "x\nWith the patch\nx\ndone in 1.5 s (vacuum)\nx\ndone in 1.6 s (vacuum)\nx\nreal 0m5.1s\nx\n\
+                    Checkpoint is done\nx\nCheckpoint is done\nx\nThu Nov 26 05:09:19 UTC 2026\nx\nrun 3 of 8\nx\n";
+        let strange = numbered(text).filter(|(_, line)| *line != "x").map(|(number, _)| number).collect();
+        let found = |has_prose| -> Vec<String> {
+            parts(text, &strange, has_prose).into_iter().map(|part| part.path.words.join(", ")).collect()
+        };
+        assert_eq!(found(true), ["", "With the patch"]);
+        assert_eq!(found(false), [""]);
+    }
+}
