@@ -61,8 +61,8 @@ impl Trail {
 
     /// Tells whether a heading of this level would have one above it.
     pub fn has_heading_above(&self, level: usize) -> bool {
-        let is_above = |caption: &Caption| matches!(caption.kind, Kind::Heading(other) if other < level);
-        self.above.iter().chain(&self.pending).any(is_above)
+        let mut captions = self.above.iter().chain(&self.pending);
+        captions.any(|caption| matches!(caption.kind, Kind::Heading(other) if other < level))
     }
 
     /// The captions of results that stand here; `None` if they are those of the last results.
@@ -106,11 +106,13 @@ impl Trail {
     /// The words of the captions. Where it is not sure that they are of the same thing as before, a number makes them distinct.
     fn path(&mut self) -> Path {
         let named: Vec<&Caption> = self.above.iter().filter(|caption| !caption.words.is_empty()).collect();
-        let is_weak = |kind: Kind, at: usize| {
-            kind == Kind::Prose || (kind == Kind::Label && self.above[0].kind != kind && at > 0)
-        };
-        let weak_from =
-            named.iter().enumerate().position(|(at, caption)| is_weak(caption.kind, at)).unwrap_or(named.len());
+        let has_label_first = self.above.first().is_some_and(|caption| caption.kind == Kind::Label);
+        let weak_from = named.iter().enumerate().position(|(at, caption)| match caption.kind {
+            Kind::Prose => true,
+            Kind::Label => at > 0 && !has_label_first,
+            Kind::Heading(_) | Kind::Summary | Kind::Bold => false,
+        });
+        let weak_from = weak_from.unwrap_or(named.len());
         let mut path: Vec<String> = named.iter().map(|caption| caption.words.clone()).collect();
         let labels = self.above.iter().filter(|caption| caption.kind == Kind::Label).count();
         let is_prose = self.above.last().is_some_and(|caption| caption.kind == Kind::Prose);
@@ -211,6 +213,10 @@ const RUNS: [&str; 13] = [
     "try",
 ];
 
+fn is_run(word: &str) -> bool {
+    RUNS.contains(&word)
+}
+
 /// Tells whether words name a run alone: `Run 2`, `second run`, `Once more`.
 pub fn is_of_run(words: &str) -> bool {
     const NUMBERS: [&str; 19] = [
@@ -220,9 +226,9 @@ pub fn is_of_run(words: &str) -> bool {
     let is_version = words.trim_end_matches('.').contains('.');
     let words: Vec<String> =
         words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    let is_run = |word: &String| RUNS.contains(&word.as_str());
     (words.is_empty() && !is_version)
-        || (words.iter().any(is_run) && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
+        || (words.iter().any(|word| is_run(word))
+            && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
 }
 
 /// Tells whether a heading or title is the number of a run. That of a test may be another test.
@@ -257,10 +263,10 @@ pub fn shape_in_loop(line: &str) -> Option<String> {
     const TIMES: [&str; 6] = ["elapsed", "ms", "s", "sec", "seconds", "took"];
     let has_decimals =
         line.split(|c: char| !c.is_ascii_digit() && c != '.').any(|word| word.trim_matches('.').contains('.'));
-    let is_of_loop = |word: &str| TIMES.contains(&word) || (word.len() > 2 && RUNS.contains(&word));
     let lower = line.to_lowercase();
-    (has_decimals || lower.split(|c: char| !c.is_alphabetic()).any(is_of_loop))
-        .then(|| lower.chars().filter(|c| !c.is_ascii_digit()).collect())
+    (has_decimals
+        || lower.split(|c: char| !c.is_alphabetic()).any(|word| TIMES.contains(&word) || RUNS.contains(&word)))
+    .then(|| lower.chars().filter(|c| !c.is_ascii_digit()).collect())
 }
 
 fn is_number(rest: &str) -> bool {

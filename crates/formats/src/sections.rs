@@ -207,10 +207,13 @@ fn fence_at(line: &str) -> Option<&'static str> {
     ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
 }
 
+fn shape(line: &str) -> String {
+    shape_in_loop(line).unwrap_or_else(|| line.trim().to_owned())
+}
+
 /// The parts of a text by the captions among the lines that no reader knows. With `has_prose` sentences are captions, too,
 /// unless they come again.
 pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Section> {
-    let shape = |line: &str| shape_in_loop(line).unwrap_or_else(|| line.trim().to_owned());
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, line) in numbered(text).filter(|(number, _)| strange.contains(number)) {
         *counts.entry(shape(line)).or_default() += 1;
@@ -292,17 +295,20 @@ mod tests {
         assert_eq!(paths(&runs), ["17"], "runs are of the same thing");
     }
 
+    /// `R` is a block.
+    fn paths_of(text: &str) -> Vec<String> {
+        paths(&text.replace('R', "\n```\nx\n```\n"))
+    }
+
     #[test]
     fn captions_below_others_are_never_those_of_others() {
-        let block = "```\nx\n```\n";
-        let of = |text: &str| paths(&text.replace('R', &format!("\n{block}")));
-        assert_eq!(of("# P\n## A\n### on\nR### off\nR## B\n### on\nR"), ["P, A, on", "P, A, off", "P, B, on"]);
-        assert_eq!(of("## A\non:\nRoff:\nR## B\non:\nR"), ["A, on", "A, off", "B, on"]);
-        assert_eq!(of("A:\n\non:\nRoff:\nRB:\n\non:\nRoff:\nR"), ["A, on", "A, off", "B, on", "B, off"]);
-        assert_eq!(of("On A:\n**on**\nR**off**\nROn B:\n**on**\nR"), ["On A, on", "On A, off", "On B, on"]);
-        assert_eq!(of("a:\nRb:\nRa:\nR"), ["a", "b"], "sides that take turns");
-        assert_eq!(of("A:\n\non:\nRB:\nRon:\nR"), ["A, on", "A, B", "A, on (2)"], "it may be of B");
-        assert_eq!(of("# A\nRthen\nRthen\nR"), ["A", "A, then", "A, then (2)"]);
+        assert_eq!(paths_of("# P\n## A\n### on\nR### off\nR## B\n### on\nR"), ["P, A, on", "P, A, off", "P, B, on"]);
+        assert_eq!(paths_of("## A\non:\nRoff:\nR## B\non:\nR"), ["A, on", "A, off", "B, on"]);
+        assert_eq!(paths_of("A:\n\non:\nRoff:\nRB:\n\non:\nRoff:\nR"), ["A, on", "A, off", "B, on", "B, off"]);
+        assert_eq!(paths_of("On A:\n**on**\nR**off**\nROn B:\n**on**\nR"), ["On A, on", "On A, off", "On B, on"]);
+        assert_eq!(paths_of("a:\nRb:\nRa:\nR"), ["a", "b"], "sides that take turns");
+        assert_eq!(paths_of("A:\n\non:\nRB:\nRon:\nR"), ["A, on", "A, B", "A, on (2)"], "it may be of B");
+        assert_eq!(paths_of("# A\nRthen\nRthen\nR"), ["A", "A, then", "A, then (2)"]);
     }
 
     #[test]
@@ -310,10 +316,9 @@ mod tests {
         let text = "x\nWith the patch\nx\ndone in 1.5 s (vacuum)\nx\ndone in 1.6 s (vacuum)\nx\nreal 0m5.1s\nx\n\
                     Checkpoint is done\nx\nCheckpoint is done\nx\nThu Nov 26 05:09:19 UTC 2026\nx\nrun 3 of 8\nx\n";
         let strange = numbered(text).filter(|(_, line)| *line != "x").map(|(number, _)| number).collect();
-        let found = |has_prose| -> Vec<String> {
-            parts(text, &strange, has_prose).into_iter().map(|part| part.path.words.join(", ")).collect()
-        };
-        assert_eq!(found(true), ["", "With the patch"]);
-        assert_eq!(found(false), [""]);
+        for (has_prose, expected) in [(true, &["", "With the patch"][..]), (false, &[""])] {
+            let found = parts(text, &strange, has_prose).into_iter().map(|part| part.path.words.join(", "));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
     }
 }
