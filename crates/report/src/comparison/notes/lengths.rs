@@ -10,6 +10,8 @@ use crate::evidence::Evidence;
 
 /// Lengths that differ by no more than this factor count as one.
 const ALIKE: f64 = 1.1;
+/// Of sides whose lengths overlap the shortest, or the longest, differ by more than this factor.
+const UNLIKE: f64 = 2.0;
 
 /// The shortest and the longest, in seconds.
 #[derive(Clone, Copy)]
@@ -27,9 +29,13 @@ impl Lengths {
         Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 
-    /// Whether no run of one side lasted as long as any of the other.
+    /// Whether no run of one side lasted as long as any of the other, or some lasted far longer or shorter.
     fn differ(self, other: Lengths) -> bool {
-        self.least > ALIKE * other.most || other.least > ALIKE * self.most
+        let is_apart = self.least > ALIKE * other.most || other.least > ALIKE * self.most;
+        let differ_far = [(self.least, other.least), (self.most, other.most)]
+            .into_iter()
+            .any(|(a, b)| a > UNLIKE * b || b > UNLIKE * a);
+        is_apart || differ_far
     }
 
     /// `60 s`, `2 to 60 s`.
@@ -94,4 +100,17 @@ fn unlike<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [Lengths;
 
 fn point_text(point: &model::Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_runs_of_a_side_may_be_short() {
+        let lengths = |least, most| Lengths { least, most };
+        assert!(lengths(60.0, 61.0).differ(lengths(2.0, 2.1)));
+        assert!(lengths(2.0, 60.0).differ(lengths(59.0, 60.0)), "half of a side is short");
+        assert!(!lengths(58.0, 70.0).differ(lengths(60.0, 65.0)));
+    }
 }
