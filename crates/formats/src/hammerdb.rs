@@ -58,6 +58,8 @@ pub struct HammerDbJob {
     pub virtual_users: Option<u64>,
     /// From the report: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
+    /// Length of the run in minutes, as the console says it.
+    pub minutes: Option<i64>,
     pub outcome: HammerDbResult,
     /// Virtual users that the console says failed: the others did its work.
     pub failed_users: u64,
@@ -155,6 +157,8 @@ struct Lines {
     /// Jobs of the console, which other forms may repeat.
     console: Vec<HammerDbJob>,
     users: Option<u64>,
+    /// Length of the run, before there was a result.
+    minutes: Option<i64>,
     /// Those that it said failed, before there was a result.
     failed_users: u64,
     /// Whether the run of the console's last job goes on: other users of it may fail yet.
@@ -180,13 +184,10 @@ impl Lines {
         if let Some((outcome, database)) = orders(text) {
             let virtual_users = self.users.take();
             let failed_users = std::mem::take(&mut self.failed_users);
-            let database = Some(database);
-            self.console.push(HammerDbJob {
-                virtual_users,
-                database,
-                failed_users,
-                ..HammerDbJob::new(number, None, outcome)
-            });
+            let mut job = HammerDbJob::new(number, None, outcome);
+            job.minutes = self.minutes.take();
+            (job.virtual_users, job.database, job.failed_users) = (virtual_users, Some(database), failed_users);
+            self.console.push(job);
             self.is_running = true;
         } else if text == "FINISHED FAILED" {
             match self.console.last_mut() {
@@ -197,6 +198,8 @@ impl Lines {
             self.run_ended(number);
         } else if let Some(users) = users(text) {
             self.users = Some(users);
+        } else if let Some(minutes) = minutes(text) {
+            self.minutes = Some(minutes);
         } else if let Some(release) = text.strip_prefix("DBVersion:") {
             self.output.releases.extend(Some(release.trim()).filter(|release| *release != "NULL").map(str::to_owned));
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
@@ -371,7 +374,17 @@ impl HammerDbJob {
     fn new(line: u64, id: Option<String>, outcome: HammerDbResult) -> HammerDbJob {
         let configuration = Point::new();
         let (database, virtual_users, timings) = (None, None, Vec::new());
-        HammerDbJob { line, id, database, virtual_users, configuration, outcome, failed_users: 0, timings }
+        HammerDbJob {
+            line,
+            id,
+            database,
+            virtual_users,
+            configuration,
+            minutes: None,
+            outcome,
+            failed_users: 0,
+            timings,
+        }
     }
 
     /// Takes over what the other form adds.
@@ -381,6 +394,7 @@ impl HammerDbJob {
         self.database = self.database.take().or(other.database);
         self.virtual_users = self.virtual_users.or(other.virtual_users);
         self.configuration.extend(other.configuration);
+        self.minutes = self.minutes.or(other.minutes);
         self.failed_users = self.failed_users.max(other.failed_users);
         if self.timings.is_empty() {
             self.timings = other.timings;
@@ -399,15 +413,20 @@ fn is_id(word: &str) -> bool {
     word.len() == 24 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `24 Active Virtual Users configured`.
 /// A result without what a script printed on its line while it waited: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
 fn without_progress(line: &str) -> &str {
     let at = line.rfind("Vuser ").filter(|at| line[*at..].contains(":TEST RESULT : "));
     at.map_or(line, |at| &line[at..])
 }
 
+/// `24 Active Virtual Users configured`.
 fn users(text: &str) -> Option<u64> {
     text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
+}
+
+/// `Timing test period of 5 in minutes`.
+fn minutes(text: &str) -> Option<i64> {
+    text.strip_prefix("Timing test period of ")?.strip_suffix(" in minutes")?.trim().parse().ok()
 }
 
 /// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
@@ -633,7 +652,7 @@ fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
     }
     let why = "HammerDB does not tell how much failed".to_owned();
     let failed = Measurement::failed_share(Reading::unavailable(why));
-    let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int);
+    let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int).or(job.minutes);
     result.elapsed_s = minutes.map(|minutes| minutes as f64 * 60.0);
     result.measurements = match job.outcome {
         HammerDbResult::Orders { nopm, tpm } => vec![

@@ -313,6 +313,7 @@ fn hammerdb_gives_streams_queries_and_profiles() {
         >>>>> SUMMARY OF 2 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 127146ms\n>>>>> PROC: NEWORD\n\
         CALLS: 3427\tMIN: 1.730ms\tAVG: 36.332ms\tMAX: 1220.165ms\tTOTAL: 124508.229ms\nP99: 210.118ms\tP95: 104.921ms\tP50: 19.126ms\tSD: 49.6ms\tRATIO: 48.9%\n";
     let results = import_with("hammerdb", TPROC_C);
+    assert_eq!(results[0].elapsed_s, Some(300.0), "five minutes");
     assert_eq!((figure(&results[0], "nopm"), figure(&results[0], "tpm")), (51_234.0, 117_500.0));
     // A page may have made blanks of the tabs.
     for profile in [profile.to_owned(), profile.replace('\t', "     ")] {
