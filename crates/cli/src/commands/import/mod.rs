@@ -205,9 +205,11 @@ fn tell_together(imports: &[Imported], printer: Printer) {
     let mut groups: BTreeMap<(&str, &str, &str), (usize, usize)> = BTreeMap::new();
     let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
     for import in imports {
-        let system = import.results.first().map_or("", |result| result.system.as_str());
-        let group = groups.entry((system, import.tool, version_of(import))).or_default();
-        *group = (group.0 + 1, group.1 + import.results.len());
+        // One of copies alone has no results.
+        if let Some(result) = import.results.first() {
+            let group = groups.entry((&result.system, import.tool, version_of(import))).or_default();
+            *group = (group.0 + 1, group.1 + import.results.len());
+        }
         import.notes.iter().for_each(|note| *notes.entry(note).or_default() += 1);
     }
     for ((system, tool, version), (files, results)) in groups.iter().take(SHOWN_FILES) {
