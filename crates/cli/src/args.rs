@@ -169,7 +169,7 @@ pub struct Question {
     pub threads: Option<String>,
     /// Look for the highest load that answers 99 of 100 transactions within this time, such as `20ms`
     ///
-    /// In place of a load as fast as the clients can. `--clients` is the number of connections that carry it
+    /// The load is one of a rate then, and not as fast as the clients can. `--clients` is the number of connections that carry it
     #[arg(long, value_name = "TIME", help_heading = heading::LOAD)]
     pub p99: Option<String>,
     /// Time of the whole experiment, such as `5m`

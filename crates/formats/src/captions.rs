@@ -67,7 +67,8 @@ impl Trail {
 
     /// The captions of results that stand here; `None` if they are those of the last results.
     pub fn at_results(&mut self) -> Option<Path> {
-        let prose = self.prose.take().filter(|_| self.has_results || self.above.is_empty());
+        let prose = self.prose.take();
+        let prose = if self.has_results || self.above.is_empty() { prose } else { None };
         let is_first = !self.has_results;
         self.has_results = true;
         if !self.pending.is_empty() {
@@ -118,7 +119,10 @@ impl Trail {
         let is_prose = self.above.last().is_some_and(|caption| caption.kind == Kind::Prose);
         let count = self.counts.entry(path.clone()).or_default();
         *count += 1;
-        if let Some(last) = path.last_mut().filter(|_| *count > 1 && (is_prose || labels > 1)) {
+        if *count > 1
+            && (is_prose || labels > 1)
+            && let Some(last) = path.last_mut()
+        {
             *last = format!("{last} ({count})");
         }
         Path { words: path, weak_from }

@@ -10,8 +10,8 @@ use crate::{Imported, ImportedResult, tidy};
 /// Digits of a result's figures together, from which on chance does not give the same ones again.
 const TELLING_DIGITS: usize = 12;
 
-/// Takes out what equals an earlier result of the same case of its system in every figure, and notes it: a file that is named twice,
-/// and an output that stands twice in a text, are no repetitions.
+/// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
+/// twice, and an output that stands twice in a text, are no repetitions.
 pub fn leave_out_copies(imports: &mut [Imported]) {
     let mut known: BTreeSet<String> = BTreeSet::new();
     for import in imports.iter_mut() {
@@ -19,25 +19,31 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
         if [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool) {
             continue;
         }
-        let is_copy: Vec<bool> =
-            import.results.iter().map(|result| !known.insert(text_of(result)) && result.dropped.is_none()).collect();
-        // What is of a part of a run, such as a statement, goes with the whole, which is the first.
-        let whole = import.results.first().map(|result| result.benchmark.clone());
-        let has_copies = import.results.iter().zip(&is_copy).any(|(result, is_copy)| {
-            *is_copy && whole.as_ref() == Some(&result.benchmark) && digits(result) >= TELLING_DIGITS
-        });
-        if has_copies {
-            let mut kept = is_copy.iter().map(|is_copy| !is_copy);
-            import.results.retain(|_| kept.next().unwrap_or(true));
-            let copies = is_copy.iter().filter(|is_copy| **is_copy).count();
-            let what = if copies == 1 { "1 result equals an earlier one" } else { "results equal earlier ones" };
-            let count = if copies == 1 { String::new() } else { format!("{copies} ") };
-            import.notes.push(format!("{count}{what} in every figure, and copies are no repetitions: left out"));
+        let before = import.results.len();
+        let (mut kept, mut rest) = (Vec::new(), std::mem::take(&mut import.results));
+        while !rest.is_empty() {
+            let behind = rest.split_off(length_of_run(&rest));
+            let is_copy = !known.insert(rest.iter().map(text_of).collect());
+            if !is_copy || digits(&rest[0]) < TELLING_DIGITS {
+                kept.append(&mut rest);
+            }
+            rest = behind;
+        }
+        let copies = before - kept.len();
+        import.results = kept;
+        if copies > 0 {
+            import.notes.push(format!("copies of earlier results, equal in every figure, left out: {copies}"));
         }
     }
 }
 
-/// The system, the case and all figures.
+/// How many results are of the first one's run: its parts, such as statements, follow the whole.
+fn length_of_run(results: &[ImportedResult]) -> usize {
+    let next = results.iter().skip(1).position(|result| result.benchmark == results[0].benchmark);
+    next.map_or(results.len(), |parts| parts + 1)
+}
+
+/// The system, the case and all figures. Failed runs have none.
 fn text_of(result: &ImportedResult) -> String {
     let mut text = format!("{}\n{}\n{:?}\n", result.system, result.benchmark, result.keys);
     for measurement in &result.measurements {
@@ -99,6 +105,11 @@ mod tests {
             "two systems of one output"
         );
         assert_eq!(kept([import("a", RUN), import("a", &other)].concat()), (vec![each; 2], 0));
+        let statements = "statement latencies in milliseconds:\n         0.497  SELECT 1;\n";
+        let (first, second) = (format!("{RUN}{statements}"), format!("{other}{statements}"));
+        let parts = import("a", &format!("{first}\n{second}\n{first}"));
+        let each = import("a", &first)[0].results.len();
+        assert_eq!((each, kept(parts)), (2, (vec![2 * each], 1)), "an equal statement of another run stays");
         assert_eq!(kept(import("a", TABLE)), (vec![2], 0), "rows of a table are as their author has them");
     }
 }

@@ -48,7 +48,7 @@ pub fn fit(plan: &Plan, time: Option<Duration>, registry: &Registry) -> Result<F
     let shortest = length + WARMUP_LIMITS.0;
     let Some(time) = time else {
         if seeks(plan) {
-            // Of a single system there is nothing to be sure of.
+            // A single system leaves nothing to be sure of.
             let most_rounds = if plan.systems.len() > 1 { SEARCH.most_rounds } else { None };
             return Ok(Fitted { most_rounds, duration: SEARCH.duration.max(length), ..SEARCH });
         }

@@ -71,7 +71,7 @@ impl Definitions {
         let named: Vec<&Definition> = self.named(name, group).collect();
         match (named.as_slice(), named.get(before)) {
             ([], _) => joined(self.all.iter().filter(|one| one.name == name)),
-            // With `group_reporting` the first job's name stands for all of its group.
+            // The first job's name stands for all of its group (`group_reporting`).
             _ if jobs > 1.0 => joined(self.all.iter().filter(|one| one.group == group)),
             (several, Some(one)) if several.iter().all(|one| !one.has_clones) => one.options.clone(),
             _ => joined(named.into_iter()),

@@ -63,7 +63,7 @@ fn of_script(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
         _ => Reading::unavailable("pgbench prints failed transactions from version 15 on"),
     };
     let mut found = vec![Measurement::failed_share(share)];
-    // As in the figures of the whole run, skipped ones are taken off.
+    // Skipped ones are taken off, as they are in the figures of the whole run.
     let tps = match (part.tps, succeeded, part.transactions) {
         (Some(tps), Some(succeeded), Some(all)) if among > 0 => Some(tps * succeeded as f64 / all as f64),
         (tps, ..) => tps,

@@ -61,15 +61,8 @@ impl WorkerContext<'_> {
         match refused.into_iter().next() {
             Some(mut failure) if count == 0 || self.traffic.pool.is_none() => {
                 if wanted > 1 {
-                    let others = match self.traffic.pool {
-                        None if self.all_clients > wanted => {
-                            format!(" by one of the threads, which make {} together", self.all_clients)
-                        }
-                        _ => String::new(),
-                    };
-                    failure.cause.push_str(&format!(
-                        " ({count} of {wanted} connections were made{others}; {failed} refused, then no more tried)"
-                    ));
+                    let all = if self.traffic.pool.is_none() { self.all_clients } else { wanted };
+                    failure.cause.push_str(&refusals_text(count, failed, wanted, all));
                 }
                 Err(failure)
             }
@@ -80,6 +73,13 @@ impl WorkerContext<'_> {
     pub fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
     }
+}
+
+/// What a thread could not do of its `wanted` connections; all threads make `all`.
+fn refusals_text(made: usize, refused: usize, wanted: u32, all: u32) -> String {
+    let others =
+        if all > wanted { format!(" by one of the threads, which make {all} together") } else { String::new() };
+    format!(" ({made} of {wanted} connections were made{others}; {refused} refused, then no more tried)")
 }
 
 struct Opening<T> {
@@ -162,5 +162,19 @@ fn words(kind: FailureKind) -> &'static str {
         | FailureKind::NothingEnded
         | FailureKind::Interrupted
         | FailureKind::Other => "refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_whose_connections_it_counts() {
+        let alone = refusals_text(31, 1, 50, 50);
+        assert_eq!(alone, " (31 of 50 connections were made; 1 refused, then no more tried)");
+        assert!(
+            refusals_text(31, 1, 50, 100).contains("made by one of the threads, which make 100 together; 1 refused")
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 
 /// Lengths that differ by no more than this factor count as one.
 const ALIKE: f64 = 1.1;
-/// Of sides whose lengths overlap the shortest, or the longest, differ by more than this factor.
+/// Sides whose lengths overlap are unlike if the shortest or the longest differ by more than this factor.
 const UNLIKE: f64 = 2.0;
 
 /// The shortest and the longest, in seconds.
