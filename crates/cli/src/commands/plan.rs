@@ -148,7 +148,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             work.streams.push(case.clone());
             let checking = stream.work.checking();
             let runs = f64::from(plan.schedule.rounds);
-            work.checking += Duration::from_secs_f64(checking.each_run_s * runs + 2.0 * checking.whole_s);
+            work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
         }
         let size_bytes = task.dataset.size_bytes;
         let reset = reset_of(&case.system, size_bytes, plan, registry)?;

@@ -402,7 +402,7 @@ static FAULTS_OF_LOADS: [Fault; 18] = [
         },
         "condition of texts",
     ),
-    loaded("a customer short", |data| table(data, "customer").rows -= 1, "condition of counts"),
+    loaded("a customer short", |data| table(data, "customer").rows -= 1, "condition of buyers"),
     loaded("a payment short", |data| table(data, "history").rows -= 1, "condition 8"),
     loaded(
         "a customer with two first orders",

@@ -99,7 +99,7 @@ const CLAIMS: [Claim; COUNT] = [
     },
     Claim {
         what: "places and customers of orders",
-        question: "SELECT sum(10007.0 * o.o_w_id + 131 * o.o_d_id + o.o_c_id) {new_orders}",
+        question: "SELECT sum(1.0 * (10007 * o.o_w_id + 131 * o.o_d_id + o.o_c_id)) {new_orders}",
         bound: Bound::Equal,
         claimed: |audit| audit.succeeded(Count::OrderPlaces),
         loaded: nothing,
@@ -155,7 +155,7 @@ const CLAIMS: [Claim; COUNT] = [
     },
     Claim {
         what: "places of payments",
-        question: "SELECT sum(13.0 * h_w_id + 131 * h_d_id + 1009.0 * h_c_w_id + 10007.0 * h_c_d_id) FROM history",
+        question: "SELECT sum(1.0 * (13 * h_w_id + 131 * h_d_id + 1009 * h_c_w_id + 10007 * h_c_d_id)) FROM history",
         bound: Bound::Equal,
         claimed: |audit| audit.succeeded(Count::PaymentPlaces),
         loaded: |size| {
@@ -222,7 +222,7 @@ const CLAIMS: [Claim; COUNT] = [
     },
     Claim {
         what: "places and numbers of delivered orders",
-        question: "SELECT sum(10007.0 * o.o_w_id + 131 * o.o_d_id + o.o_id) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id \
+        question: "SELECT sum(1.0 * (10007 * o.o_w_id + 131 * o.o_d_id + o.o_id)) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id \
                    AND o.o_d_id = d.d_id AND o.o_id > {delivered} WHERE o.o_carrier_id IS NOT NULL",
         bound: Bound::Equal,
         claimed: |audit| audit.succeeded(Count::DeliveredPlaces),

@@ -31,6 +31,8 @@ pub enum Extent {
     Quick,
     /// Those that read every order, too.
     All,
+    /// All but the quick ones.
+    Rest,
     /// The conditions that are true of freshly loaded tables only.
     Loaded,
 }
@@ -134,16 +136,17 @@ fn of_order_numbers() -> Vec<Condition> {
     ]
 }
 
-/// Reads each line once, where the conditions by themselves read it three times.
-fn of_orders() -> Pass {
+/// The customers' orders. What was delivered when the tables were loaded is read then only: no transaction changes it.
+fn of_orders() -> Vec<Condition> {
     let order = ("o.o_w_id", "o.o_d_id");
-    let conditions = vec![
+    vec![
         Condition {
             name: "5",
             says: "an order without a carrier is a new order, and no other is",
             broken: format!(
-                "FROM orders o LEFT JOIN new_order no ON {} WHERE (o.o_carrier_id IS NULL AND no.no_o_id IS NULL) \
-                 OR (o.o_carrier_id IS NOT NULL AND no.no_o_id IS NOT NULL)",
+                "FROM orders o LEFT JOIN new_order no ON {} WHERE o.o_id > {{since}} \
+                 AND ((o.o_carrier_id IS NULL AND no.no_o_id IS NULL) \
+                 OR (o.o_carrier_id IS NOT NULL AND no.no_o_id IS NOT NULL))",
                 of_order("no")
             ),
             place: order,
@@ -153,7 +156,8 @@ fn of_orders() -> Pass {
             says: "an order has as many lines as it says",
             broken: format!(
                 "FROM orders o LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted FROM order_line \
-                 GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} WHERE o.o_ol_cnt <> coalesce(ol.counted, 0)",
+                 WHERE ol_o_id > {{since}} GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} \
+                 WHERE o.o_id > {{since}} AND o.o_ol_cnt <> coalesce(ol.counted, 0)",
                 of_order("ol")
             ),
             place: order,
@@ -162,8 +166,9 @@ fn of_orders() -> Pass {
             name: "7",
             says: "a line is delivered if its order has a carrier, and only then",
             broken: format!(
-                "FROM order_line ol JOIN orders o ON {} WHERE (ol.ol_delivery_d IS NULL AND o.o_carrier_id IS NOT NULL) \
-                 OR (ol.ol_delivery_d IS NOT NULL AND o.o_carrier_id IS NULL)",
+                "FROM order_line ol JOIN orders o ON {} WHERE o.o_id > {{since}} \
+                 AND ((ol.ol_delivery_d IS NULL AND o.o_carrier_id IS NOT NULL) \
+                 OR (ol.ol_delivery_d IS NOT NULL AND o.o_carrier_id IS NULL))",
                 of_order("ol")
             ),
             place: order,
@@ -178,77 +183,115 @@ fn of_orders() -> Pass {
                 .to_owned(),
             place: order,
         },
-    ];
-    let broken = format!(
-        "FROM orders o LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted, count(ol_delivery_d) AS delivered, \
-         max(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 ELSE 0 END) AS is_remote FROM order_line \
-         GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} LEFT JOIN new_order no ON {} \
-         WHERE o.o_ol_cnt <> coalesce(ol.counted, 0) \
-         OR (o.o_carrier_id IS NULL AND (no.no_o_id IS NULL OR ol.delivered > 0)) \
-         OR (o.o_carrier_id IS NOT NULL AND (no.no_o_id IS NOT NULL OR ol.delivered < ol.counted)) \
-         OR (o.o_id > {{loaded}} AND o.o_all_local + ol.is_remote <> 1)",
-        of_order("ol"),
-        of_order("no"),
-    );
-    Pass { broken, conditions }
+    ]
 }
 
 fn of_order(other: &str) -> String {
     format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
 }
 
-/// What each customer's delivered orders come to.
-const DELIVERED: &str = "(SELECT o_w_id, o_d_id, o_c_id, sum(amount) AS bought FROM orders JOIN \
-                         (SELECT ol_w_id, ol_d_id, ol_o_id, sum(ol_amount) AS amount FROM order_line \
-                         WHERE ol_delivery_d IS NOT NULL GROUP BY ol_w_id, ol_d_id, ol_o_id) ol \
-                         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
-                         GROUP BY o_w_id, o_d_id, o_c_id) b ON b.o_w_id = c.c_w_id AND b.o_d_id = c.c_d_id AND b.o_c_id = c.c_id";
+/// Joins to the customer `c` what the orders since the load of tables have as `columns`, each with its lines `ol` and its
+/// new order `no`.
+fn bought(columns: &str) -> String {
+    format!(
+        "(SELECT o.o_w_id, o.o_d_id, o.o_c_id, {columns} FROM orders o LEFT JOIN \
+         (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted, count(ol_delivery_d) AS delivered, \
+         max(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 ELSE 0 END) AS is_remote, \
+         sum(CASE WHEN ol_delivery_d IS NOT NULL THEN ol_amount ELSE 0 END) AS amount FROM order_line \
+         WHERE ol_o_id > {{since}} GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} \
+         LEFT JOIN new_order no ON {} WHERE o.o_id > {{since}} GROUP BY o.o_w_id, o.o_d_id, o.o_c_id) b \
+         ON b.o_w_id = c.c_w_id AND b.o_d_id = c.c_d_id AND b.o_c_id = c.c_id",
+        of_order("ol"),
+        of_order("no"),
+    )
+}
+
+/// What a customer's delivered orders come to.
+const AMOUNT: &str = "sum(coalesce(ol.amount, 0)) AS bought";
+const DELIVERIES: &str =
+    "sum(CASE WHEN o.o_id > {delivered} AND o.o_carrier_id IS NOT NULL THEN 1 ELSE 0 END) AS deliveries";
+/// The orders that break one of the conditions of orders.
+const BROKEN: &str = "sum(CASE WHEN o.o_ol_cnt <> coalesce(ol.counted, 0) \
+                      OR (o.o_carrier_id IS NULL AND (no.no_o_id IS NULL OR ol.delivered > 0)) \
+                      OR (o.o_carrier_id IS NOT NULL AND (no.no_o_id IS NOT NULL OR ol.delivered < ol.counted)) \
+                      OR (o.o_id > {loaded} AND o.o_all_local + ol.is_remote <> 1) THEN 1 ELSE 0 END) AS broken";
 
 /// What each customer has paid.
-const PAID: &str = "(SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid FROM history \
+const PAID: &str = "(SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid, count(*) AS payments FROM history \
                     GROUP BY h_c_w_id, h_c_d_id, h_c_id) h ON h.h_c_w_id = c.c_w_id AND h.h_c_d_id = c.c_d_id \
                     AND h.h_c_id = c.c_id";
 
-/// Reads each line once, where the conditions by themselves read it twice.
-fn of_customers() -> Pass {
+/// Reads each line once, where the conditions by themselves read it five times.
+fn of_orders_and_customers() -> Pass {
     let customer = ("c.c_w_id", "c.c_d_id");
     let owes = format!("abs(c.c_balance - coalesce(b.bought, 0) + coalesce(h.paid, 0)) > {SAME_CENT}");
     let has_paid = format!("abs(c.c_balance + c.c_ytd_payment - coalesce(b.bought, 0)) > {SAME_CENT}");
-    let conditions = vec![
+    let has_counted =
+        "c.c_payment_cnt <> coalesce(h.payments, 0) OR c.c_delivery_cnt <> coalesce(b.deliveries, 0)".to_owned();
+    let mut conditions = of_orders();
+    conditions.extend([
         Condition {
             name: "10",
             says: "a customer owes what was delivered less what was paid",
-            broken: format!("FROM customer c LEFT JOIN {DELIVERED} LEFT JOIN {PAID} WHERE {owes}"),
+            broken: format!("FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {owes}", bought(AMOUNT)),
             place: customer,
         },
         Condition {
             name: "12",
             says: "what a customer owes and has paid is what was delivered",
-            broken: format!("FROM customer c LEFT JOIN {DELIVERED} WHERE {has_paid}"),
+            broken: format!("FROM customer c LEFT JOIN {} WHERE {has_paid}", bought(AMOUNT)),
             place: customer,
         },
-    ];
-    let broken = format!("FROM customer c LEFT JOIN {DELIVERED} LEFT JOIN {PAID} WHERE {owes} OR {has_paid}");
+        Condition {
+            name: "of counts",
+            says: "a customer has counted each payment, and each delivery since the load",
+            broken: format!("FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {has_counted}", bought(DELIVERIES)),
+            place: customer,
+        },
+    ]);
+    let broken = format!(
+        "FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE b.broken > 0 OR {owes} OR {has_paid} OR {has_counted}",
+        bought(&[AMOUNT, DELIVERIES, BROKEN].join(", "))
+    );
     Pass { broken, conditions }
 }
 
-/// Conditions of étalon's own. The sum of the numbers checks who is counted; they are multiplied as decimals, since engines
-/// sum whole numbers in 32 bits.
-fn of_stock_and_amounts() -> Vec<Condition> {
-    vec![
+/// A condition of étalon's own: the customers' orders are all of them.
+fn of_buyers() -> Condition {
+    Condition {
+        name: "of buyers",
+        says: "an order is of a customer of its district",
+        broken:
+            "FROM orders o LEFT JOIN customer c ON c.c_w_id = o.o_w_id AND c.c_d_id = o.o_d_id AND c.c_id = o.o_c_id \
+                 WHERE c.c_id IS NULL"
+                .to_owned(),
+        place: ("o.o_w_id", "o.o_d_id"),
+    }
+}
+
+/// The lines since the load by the warehouse that supplies them.
+const SUPPLIED: &str = "(SELECT ol_supply_w_id, count(*) AS ordered, sum(ol_quantity) AS quantity, \
+                        sum(CASE WHEN ol_w_id <> ol_supply_w_id THEN 1 ELSE 0 END) AS by_others, \
+                        sum(1.0 * ol_i_id) AS items FROM district JOIN order_line \
+                        ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id > {loaded} GROUP BY ol_supply_w_id) ol \
+                        ON ol.ol_supply_w_id = s.s_w_id";
+/// The sum of the numbers checks which items are counted; they are multiplied as decimals, since engines sum whole numbers in
+/// 32 bits.
+const TAKEN: &str = "sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces, sum(s_remote_cnt) AS remote, \
+                     sum(CASE WHEN s_order_cnt = 0 THEN 0 ELSE 1.0 * s_order_cnt * s_i_id END) AS items";
+const NOT_SUPPLIED: &str = "s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0) \
+                            OR s.remote <> coalesce(ol.by_others, 0) OR s.items <> coalesce(ol.items, 0)";
+
+/// Reads the stock once.
+fn of_stock() -> Pass {
+    let conditions = vec![
         Condition {
             name: "of stock",
             says: "a warehouse's stock of each item was taken from once, in full, and as by a remote order if it was one, for each \
                    line since the load",
-            broken: "FROM (SELECT s_w_id, sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces, sum(s_remote_cnt) AS remote, \
-                     sum(1.0 * s_order_cnt * s_i_id) AS items FROM stock GROUP BY s_w_id) s \
-                     LEFT JOIN (SELECT ol_supply_w_id, count(*) AS ordered, sum(ol_quantity) AS quantity, \
-                     sum(CASE WHEN ol_w_id <> ol_supply_w_id THEN 1 ELSE 0 END) AS by_others, sum(1.0 * ol_i_id) AS items \
-                     FROM district JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id > {loaded} \
-                     GROUP BY ol_supply_w_id) ol ON ol.ol_supply_w_id = s.s_w_id \
-                     WHERE s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0) \
-                     OR s.remote <> coalesce(ol.by_others, 0) OR s.items <> coalesce(ol.items, 0)"
-                .to_owned(),
+            broken: format!(
+                "FROM (SELECT s_w_id, {TAKEN} FROM stock GROUP BY s_w_id) s LEFT JOIN {SUPPLIED} WHERE {NOT_SUPPLIED}"
+            ),
             place: ("s.s_w_id", "0"),
         },
         Condition {
@@ -260,37 +303,29 @@ fn of_stock_and_amounts() -> Vec<Condition> {
                 .to_owned(),
             place: ("0", "0"),
         },
-        Condition {
-            name: "of amounts",
-            says: "a line since the load costs its item's price for each piece",
-            broken: format!(
-                "FROM district JOIN order_line ol ON ol.ol_w_id = d_w_id AND ol.ol_d_id = d_id \
-                 AND ol.ol_o_id > {{loaded}} JOIN item i ON i.i_id = ol.ol_i_id \
-                 WHERE abs(ol.ol_amount - ol.ol_quantity * i.i_price) > {SAME_CENT}"
-            ),
-            place: ("ol.ol_w_id", "ol.ol_d_id"),
-        },
-    ]
+    ];
+    let broken = format!(
+        "FROM (SELECT min(s.least) AS least, max(s.most) AS most, sum(1.0 * s.pieces + s.quantity) AS pieces, \
+         sum(1.0 * s.weighed) AS weighed, sum(CASE WHEN {NOT_SUPPLIED} THEN 1 ELSE 0 END) AS wrong \
+         FROM (SELECT s_w_id, min(s_quantity) AS least, max(s_quantity) AS most, sum(s_quantity) AS quantity, \
+         sum((s_quantity + s_ytd) * (s_i_id % 90 + 1) % 91) AS weighed, {TAKEN} FROM stock GROUP BY s_w_id) s \
+         LEFT JOIN {SUPPLIED}) a WHERE a.wrong > 0 OR a.least < 10 OR a.most > 100 \
+         OR (a.pieces - {{pieces}}) % 91 <> 0 OR a.weighed % 91 <> {{weighed}} % 91"
+    );
+    Pass { broken, conditions }
 }
 
 /// A condition of étalon's own.
-fn of_counts() -> Condition {
+fn of_amounts() -> Condition {
     Condition {
-        name: "of counts",
-        says: "a district's customers have counted each of their payments, and each delivery since the load",
-        broken:
-            "FROM (SELECT c_w_id, c_d_id, sum(c_payment_cnt) AS payments, sum(1.0 * c_payment_cnt * c_id) AS payers, \
-                     sum(c_delivery_cnt) AS deliveries, sum(1.0 * c_delivery_cnt * c_id) AS receivers \
-                     FROM customer GROUP BY c_w_id, c_d_id) c \
-                     LEFT JOIN (SELECT h_c_w_id, h_c_d_id, count(*) AS payments, sum(1.0 * h_c_id) AS payers \
-                     FROM history GROUP BY h_c_w_id, h_c_d_id) h ON h.h_c_w_id = c.c_w_id AND h.h_c_d_id = c.c_d_id \
-                     LEFT JOIN (SELECT o_w_id, o_d_id, count(*) AS deliveries, sum(1.0 * o_c_id) AS receivers \
-                     FROM orders WHERE o_id > {delivered} AND o_carrier_id IS NOT NULL GROUP BY o_w_id, o_d_id) o \
-                     ON o.o_w_id = c.c_w_id AND o.o_d_id = c.c_d_id \
-                     WHERE c.payments <> coalesce(h.payments, 0) OR c.payers <> coalesce(h.payers, 0) \
-                     OR c.deliveries <> coalesce(o.deliveries, 0) OR c.receivers <> coalesce(o.receivers, 0)"
-                .to_owned(),
-        place: ("c.c_w_id", "c.c_d_id"),
+        name: "of amounts",
+        says: "a line since the load costs its item's price for each piece",
+        broken: format!(
+            "FROM district JOIN order_line ol ON ol.ol_w_id = d_w_id AND ol.ol_d_id = d_id \
+             AND ol.ol_o_id > {{loaded}} JOIN item i ON i.i_id = ol.ol_i_id \
+             WHERE abs(ol.ol_amount - ol.ol_quantity * i.i_price) > {SAME_CENT}"
+        ),
+        place: ("ol.ol_w_id", "ol.ol_d_id"),
     }
 }
 
@@ -386,10 +421,11 @@ const POPULAR: usize = 32;
 
 /// Lists them in the order in which they are asked: what breaks several is named by the first.
 fn passes(size: Size, extent: Extent) -> Vec<Pass> {
-    let mut all: Vec<Pass> = of_payments().into_iter().chain(of_order_numbers()).map(Pass::from).collect();
+    let quick = of_payments().into_iter().chain(of_order_numbers()).map(Pass::from);
+    let mut all: Vec<Pass> = if extent == Extent::Rest { Vec::new() } else { quick.collect() };
     if extent != Extent::Quick {
-        all.extend([of_orders(), of_customers()]);
-        all.extend(of_stock_and_amounts().into_iter().chain([of_counts()]).map(Pass::from));
+        all.extend([of_orders_and_customers(), of_stock()]);
+        all.extend([of_buyers(), of_amounts()].map(Pass::from));
     }
     if extent == Extent::Loaded {
         let of_load =
@@ -407,14 +443,15 @@ pub fn count(size: Size, extent: Extent) -> usize {
 /// Every query that they are asked by.
 pub fn questions(size: Size, extent: Extent) -> Vec<String> {
     let passes = passes(size, extent);
-    let each = passes.iter().flat_map(|pass| &pass.conditions).flat_map(|condition| condition.questions(size));
-    let together = passes.iter().filter(|pass| pass.conditions.len() > 1).map(|pass| pass.question(size));
+    let each = passes.iter().flat_map(|pass| &pass.conditions).flat_map(|condition| condition.questions(size, extent));
+    let together = passes.iter().filter(|pass| pass.conditions.len() > 1).map(|pass| pass.question(size, extent));
     each.chain(together).collect()
 }
 
 /// A condition's text with the numbers of the tables.
-fn with_numbers(broken: &str, size: Size) -> String {
-    let broken = broken.replace("{loaded}", &size.customers.to_string());
+fn with_numbers(broken: &str, size: Size, extent: Extent) -> String {
+    let since = if extent == Extent::Loaded { 0 } else { size.delivered() };
+    let broken = broken.replace("{since}", &since.to_string()).replace("{loaded}", &size.customers.to_string());
     let broken = broken.replace("{delivered}", &size.delivered().to_string());
     if !broken.contains("{pieces}") {
         return broken;
@@ -425,19 +462,19 @@ fn with_numbers(broken: &str, size: Size) -> String {
 
 impl Pass {
     /// Asks for the number of rows that any of its conditions does not hold of.
-    fn question(&self, size: Size) -> String {
-        format!("SELECT count(*) {}", with_numbers(&self.broken, size))
+    fn question(&self, size: Size, extent: Extent) -> String {
+        format!("SELECT count(*) {}", with_numbers(&self.broken, size, extent))
     }
 
     /// # Errors
     /// [`FailureKind::Verification`], with the first warehouse and district of which one of its conditions does not hold.
-    fn check(&self, server: &dyn ServerCounters, size: Size) -> Result<(), Failure> {
-        let count = server.scalar(&self.question(size))?;
+    fn check(&self, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+        let count = server.scalar(&self.question(size, extent))?;
         if count == 0 {
             return Ok(());
         }
         for condition in &self.conditions {
-            condition.check(server, size)?;
+            condition.check(server, size, extent)?;
         }
         let names: Vec<&str> = self.conditions.iter().map(|condition| condition.name).collect();
         let cause = format!("{count} rows break one of the conditions {}, and none by itself", names.join(", "));
@@ -447,14 +484,14 @@ impl Pass {
 
 impl Condition {
     /// How many rows it does not hold of, and the place of the first.
-    fn questions(&self, size: Size) -> [String; 2] {
-        let broken = with_numbers(&self.broken, size);
+    fn questions(&self, size: Size, extent: Extent) -> [String; 2] {
+        let broken = with_numbers(&self.broken, size, extent);
         let (warehouse, district) = self.place;
         [format!("SELECT count(*) {broken}"), format!("SELECT min({warehouse} * 100 + {district}) {broken}")]
     }
 
-    fn check(&self, server: &dyn ServerCounters, size: Size) -> Result<(), Failure> {
-        let [count, first] = self.questions(size);
+    fn check(&self, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+        let [count, first] = self.questions(size, extent);
         let count = server.scalar(&count)?;
         if count == 0 {
             return Ok(());
@@ -475,5 +512,5 @@ impl Condition {
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
 pub fn check(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
-    passes(size, extent).iter().try_for_each(|pass| pass.check(server, size))
+    passes(size, extent).iter().try_for_each(|pass| pass.check(server, size, extent))
 }

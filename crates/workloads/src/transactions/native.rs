@@ -68,8 +68,8 @@ pub trait Native: fmt::Debug + Send + Sync {
 pub struct Checking {
     /// Seconds of the checks after every run.
     pub each_run_s: f64,
-    /// Seconds of the checks before a case's first run, and again after its last.
-    pub whole_s: f64,
+    /// Seconds of the further checks before a case's first run, and after its first and its last.
+    pub case_s: f64,
 }
 
 /// When tables are looked at.
