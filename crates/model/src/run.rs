@@ -106,6 +106,8 @@ pub enum MarkKind {
     DelayedCommits,
     /// A power cut could corrupt what it committed, though the system's settings promise more.
     UnsafeCommits,
+    /// Others' sessions asked the server.
+    OtherClients,
     /// Other programs used the machine's processors.
     MachineBusy,
     /// The hypervisor kept processor time for others.
@@ -125,7 +127,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 24] = [
+    pub const ALL: [MarkKind; 25] = [
         MarkKind::ClientSaturated,
         MarkKind::Errors,
         MarkKind::NotSteady,
@@ -142,6 +144,7 @@ impl MarkKind {
         MarkKind::DurableCommits,
         MarkKind::DelayedCommits,
         MarkKind::UnsafeCommits,
+        MarkKind::OtherClients,
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
         MarkKind::MachineThrottled,
@@ -167,8 +170,9 @@ impl MarkKind {
         )
     }
 
-    /// Marks of what else went on at one of the run's machines: they are shown, and withhold no verdict.
-    pub const DISTURBANCES: [MarkKind; 6] = [
+    /// Marks of what else went on at the server or at one of the run's machines: they are shown, and withhold no verdict.
+    pub const DISTURBANCES: [MarkKind; 7] = [
+        MarkKind::OtherClients,
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
         MarkKind::MachineThrottled,
@@ -219,6 +223,7 @@ impl MarkKind {
             MarkKind::DurableCommits => "durable-commits",
             MarkKind::DelayedCommits => "delayed-commits",
             MarkKind::UnsafeCommits => "unsafe-commits",
+            MarkKind::OtherClients => "other-clients",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
             MarkKind::MachineThrottled => "machine-throttled",

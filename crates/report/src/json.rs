@@ -314,7 +314,7 @@ pub struct Warning {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Disturbance {
-    /// The mark of the runs: `machine-busy`, `machine-steal`, `machine-throttled`, `machine-power`, `machine-memory` or
+    /// The mark of the runs: `other-clients`, `machine-busy`, `machine-steal`, `machine-throttled`, `machine-power`, `machine-memory` or
     /// `machine-jobs`.
     pub kind: String,
     /// What the run that had most of it says.

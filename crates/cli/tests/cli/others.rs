@@ -1,7 +1,9 @@
 //! What others put next to étalon's tables, or built on them, stays and is named, however étalon ends; and a server that ends idle
-//! sessions takes no claim from étalon.
+//! sessions takes no claim from étalon. What they ask a server
+//! in the meantime is said.
 
-use std::process::Command;
+use std::fs::File;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,8 @@ struct Subject {
     /// Removes them.
     removal: &'static str,
     ends_idle_sessions: &'static [&'static str],
+    /// A session that reads no table reports no transactions to PostgreSQL's counters.
+    statement: &'static str,
 }
 
 fn subjects() -> [Subject; 2] {
@@ -35,6 +39,7 @@ fn subjects() -> [Subject; 2] {
             refusal: "view public.seen depends on table etalon.pgbench_tellers",
             removal: "DROP TABLE public.refs; DROP VIEW public.seen",
             ends_idle_sessions: &["ALTER SYSTEM SET idle_session_timeout = '1s'", "SELECT pg_reload_conf()"],
+            statement: "SELECT 1 FROM pg_class LIMIT 1;\n",
         },
         Subject {
             url: format!("mariadb://t@127.0.0.1:{}/?ssl-mode=disabled", mariadb.port),
@@ -45,6 +50,7 @@ fn subjects() -> [Subject; 2] {
             refusal: "foreign key refs_ibfk_1 of table a.refs depends on table etalon.pgbench_branches",
             removal: "DROP TABLE a.refs; DROP VIEW a.seen",
             ends_idle_sessions: &["SET GLOBAL wait_timeout = 1, GLOBAL interactive_timeout = 1"],
+            statement: "SELECT 1;\n",
         },
     ]
 }
@@ -124,5 +130,27 @@ fn a_server_that_ends_idle_sessions_takes_no_claim() {
         second.says(3, &["another étalon", "is using it", "no run had begun"]);
         ran(first.wait_with_output().unwrap()).says(0, &[]);
         scene.etalon(&["run", "short.toml", "-o", "short"]).says(0, &[]);
+    }
+}
+
+#[test]
+fn what_others_ask_a_server_is_said() {
+    let scene = Scene::new();
+    for (place, subject) in subjects().into_iter().enumerate() {
+        scene.write("p.toml", &subject.plan("2s"));
+        scene.write("others.sql", &subject.statement.repeat(1_000_000));
+        let said = |output: &str| {
+            let ran = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("{output}-{place}")]);
+            ran.says(0, &[]);
+            ran.stdout.contains("other-clients")
+        };
+        let statements = File::open(scene.path().join("others.sql")).unwrap();
+        let mut others = (subject.command)(&subject.server).stdin(statements).stdout(Stdio::null()).spawn().unwrap();
+        let with_others = said("with");
+        let was_at_work = others.try_wait().unwrap().is_none();
+        others.kill().unwrap();
+        others.wait().unwrap();
+        assert!(with_others && was_at_work, "{}", subject.url);
+        assert!(!said("alone"), "{}", subject.url);
     }
 }

@@ -44,9 +44,18 @@ struct Source {
 
 const DATABASE: &str = "pg_stat_database";
 
-/// `pg_stat_database` counts the database, the others the whole server.
+/// `pg_stat_database` counts the database, `transactions` and what is in other tables the whole server.
 const COUNTERS: &[Source] = &[
     source("commits", "", &[(DATABASE, &["xact_commit"], "d.xact_commit")]),
+    source(
+        "transactions",
+        "",
+        &[(
+            DATABASE,
+            &["xact_commit", "xact_rollback"],
+            "(SELECT sum(xact_commit + xact_rollback) FROM pg_catalog.pg_stat_database)",
+        )],
+    ),
     source("rollbacks", "", &[(DATABASE, &["xact_rollback"], "d.xact_rollback")]),
     source("deadlocks", "", &[(DATABASE, &["deadlocks"], "d.deadlocks")]),
     source("blocks_read", "blocks", &[(DATABASE, &["blks_read"], "d.blks_read")]),

@@ -261,6 +261,7 @@ impl Disturbance {
             hosts => format!("One of the machines {}", hosts.join(", ")),
         };
         match (self.kind, self.amount) {
+            (MarkKind::OtherClients, _) => "Other clients asked a server during the test".to_owned(),
             (MarkKind::MachineBusy, Amount::Cores { used, of }) => {
                 format!("{machine} was busy during the test: others used up to {used:.1} of its {of:.0} cores")
             }

@@ -285,6 +285,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::DurableCommits => "durable commits",
         MarkKind::DelayedCommits => "delayed commits",
         MarkKind::UnsafeCommits => "unsafe commits",
+        MarkKind::OtherClients => "other clients at the server",
         MarkKind::MachineBusy => "busy machine",
         MarkKind::MachineSteal => "time kept by the hypervisor",
         MarkKind::MachineThrottled => "throttled processors",

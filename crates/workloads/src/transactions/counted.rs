@@ -79,6 +79,7 @@ pub(crate) fn check(
     let by_database = check_database(program, counts, &counters)?;
     let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
     marks.extend(waits::mark(program, counts, &counters));
+    marks.extend(of_others(counts, &counters));
     if let Some(native) = &program.native {
         marks.extend(native.check(server, counts)?);
     }
@@ -198,6 +199,28 @@ fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> O
     (program.countable() == Countable::Exactly && seen > known).then_some(Mark::new(MarkKind::Note, detail))
 }
 
+/// Others' work below this share of the load's own is no disturbance.
+const OTHERS_SHARE: f64 = 0.05;
+/// What étalon's own questions, the server's housekeeping and a monitor come to.
+const OTHERS_LEAST: f64 = 1_000.0;
+/// What a connection of the load asks before its first transaction.
+const OTHERS_LOGIN: f64 = 20.0;
+
+/// The work of others' sessions, where the server counts all and the load's own of one kind.
+fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+    // A pooler's sessions may report a run's work in the next one.
+    if counters.late_by.is_some() {
+        return None;
+    }
+    let ways = [("transactions", "session_transactions"), ("statements", "session_statements")];
+    let (what, all, own) =
+        ways.into_iter().find_map(|(what, own)| Some((what, counters.get(what)?, counters.get(own)?)))?;
+    let logins = (counts.connections.made + counts.connections.made_again) as f64;
+    let others = all - own - OTHERS_LEAST - OTHERS_LOGIN * logins;
+    let detail = format!("others asked the server for {} {what} in the run, the load for {own}", all - own);
+    (others > 0.0 && all - own > OTHERS_SHARE * own).then_some(Mark::new(MarkKind::OtherClients, detail))
+}
+
 /// At least.
 pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     match program.countable() {
@@ -283,6 +306,23 @@ mod tests {
         let late_by = Some(Duration::from_secs(12));
         assert!(check(99.0, late_by).unwrap().unwrap().contains("99 of 100 commits so far"));
         assert!(check(100.0, late_by).unwrap().unwrap().contains("held against it"));
+    }
+
+    #[test]
+    fn the_work_of_others_is_reported() {
+        let of_others = |names: [&'static str; 2], all: f64, own: f64| {
+            let mut counters = Counters::default();
+            counters.set(names[0], "", all);
+            counters.set(names[1], "", own);
+            of_others(&LoadCounts::default(), &counters).map(|mark| (mark.kind, mark.detail))
+        };
+        let transactions = ["transactions", "session_transactions"];
+        let detail = "others asked the server for 2000 transactions in the run, the load for 20000".to_owned();
+        assert_eq!(of_others(transactions, 22_000.0, 20_000.0), Some((MarkKind::OtherClients, detail)));
+        assert_eq!(of_others(transactions, 42_000.0, 40_000.0), None, "a twentieth of the load's");
+        assert_eq!(of_others(transactions, 2_000.0, 1_000.0), None, "a monitor's");
+        assert!(of_others(["statements", "session_statements"], 9_000.0, 3_000.0).is_some());
+        assert_eq!(of_others(["statements", "session_transactions"], 9_000.0, 3_000.0), None, "other things");
     }
 
     #[test]
