@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json};
 
-use super::schema::json_schema;
+use super::schema::{common_keys, json_schema};
 use crate::catalog::Catalog;
 
 pub fn reference(catalog: &Catalog) -> String {
@@ -13,28 +13,30 @@ pub fn reference(catalog: &Catalog) -> String {
         "# Reference of the plan\n\nEvery key of a plan file, made of the schema that `etalon schema` prints. \
          [The plan](plan.md) says what they are for.\n",
     );
-    section(&mut text, "The plan", &schema["properties"]);
-    section(&mut text, "`[systems.NAME]`", &schema["$defs"]["system"]["properties"]);
-    section(&mut text, "`[schedule]`", &schema["properties"]["schedule"]["properties"]);
+    section(&mut text, "The plan", schema["properties"].as_object());
+    section(&mut text, "`[systems.NAME]`", schema["$defs"]["system"]["properties"].as_object());
+    section(&mut text, "`[schedule]`", schema["properties"]["schedule"]["properties"].as_object());
+    let common = common_keys();
+    section(&mut text, "Every `[[benchmarks]]`", Some(&common));
+    text.push_str("\nThe keys of a workload, below, take one value, a list of values, or of integers a range such as `\"1..8\"`.\n");
     for workload in schema["properties"]["benchmarks"]["items"]["oneOf"].as_array().into_iter().flatten() {
         let title = format!("`[[benchmarks]]` of `workload = {}`", workload["title"]);
-        section(&mut text, &title, &workload["properties"]);
+        let mut keys = workload["properties"].as_object().cloned().unwrap_or_default();
+        keys.retain(|key, _| key != "workload" && !common.contains_key(key));
+        section(&mut text, &title, Some(&keys));
     }
     text
 }
 
-fn section(text: &mut String, title: &str, properties: &Json) {
+fn section(text: &mut String, title: &str, properties: Option<&Map<String, Json>>) {
     // Writing to a string does not fail.
     let _ = write!(text, "\n## {title}\n\n| key | takes | default | what it is |\n|---|---|---|---|\n");
-    for (key, property) in properties.as_object().into_iter().flatten() {
+    for (key, property) in properties.into_iter().flatten() {
         row(text, key, property);
     }
 }
 
 fn row(text: &mut String, key: &str, property: &Json) {
-    if key == "workload" {
-        return;
-    }
     let about = property["description"].as_str().unwrap_or("").replace('|', "\\|").replace('\n', "; ");
     let default = match property.get("default") {
         Some(Json::String(text)) if text.is_empty() => "\"\"".to_owned(),
@@ -42,7 +44,10 @@ fn row(text: &mut String, key: &str, property: &Json) {
         Some(other) => format!("`{other}`"),
         None => "–".to_owned(),
     };
-    let _ = writeln!(text, "| `{key}` | {} | {default} | {about} |", takes(property));
+    // A workload's table has no text of its own: its keys say what it is.
+    if !about.is_empty() {
+        let _ = writeln!(text, "| `{key}` | {} | {default} | {about} |", takes(property));
+    }
     // The keys of an inline table stand below the table; those of a section have their own.
     if let Some(inner) = inline_table(property) {
         inner.iter().for_each(|(inner, property)| row(text, &format!("{key}.{inner}"), property));
@@ -56,10 +61,11 @@ fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
 
 fn takes(property: &Json) -> String {
     if let Some(choices) = property["anyOf"].as_array() {
-        // One value, a list of such values, a range: the first says what the value is.
-        let is_sweep = choices.iter().any(|choice| choice["type"] == "array");
-        let first = choices.iter().find(|choice| choice["type"] != "array").map(takes).unwrap_or_default();
-        return if is_sweep && !first.ends_with("list") { format!("{first}, or a list") } else { first };
+        // A workload's key takes one value, a list of such values, or a range: the first says what the value is.
+        let is_sweep = choices.iter().any(|choice| choice["items"] == choices[0]);
+        let takes_list = choices.iter().any(|choice| choice["type"] == "array");
+        let first = takes(&choices[0]);
+        return if takes_list && !is_sweep { format!("{first}, or a list") } else { first };
     }
     if let Some(words) = property["enum"].as_array() {
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
@@ -69,7 +75,7 @@ fn takes(property: &Json) -> String {
         return format!("`{word}`");
     }
     let noun = match property["type"].as_str() {
-        Some("integer") => "whole number",
+        Some("integer") => "integer",
         Some("number") => "number",
         Some("boolean") => "`true` or `false`",
         Some("array") => "list",
@@ -80,7 +86,7 @@ fn takes(property: &Json) -> String {
         _ => "table",
     };
     match (limit(property, "minimum"), limit(property, "maximum")) {
-        (Some(min), Some(max)) => format!("{noun} from {min} to {max}"),
+        (Some(min), Some(max)) => format!("{noun}, {min} to {max}"),
         (Some(min), None) => format!("{noun} from {min}"),
         (None, Some(max)) => format!("{noun} to {max}"),
         (None, None) => noun.to_owned(),

@@ -148,7 +148,6 @@ fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
 
 fn server(startable: &[&EngineSpec]) -> Json {
     let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
-    let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
     let specs = || startable.iter().flat_map(|engine| engine.poolers);
     let poolers: Vec<&str> = specs().map(|pooler| pooler.name).collect();
     let modes: Vec<&str> = specs().flat_map(|pooler| pooler.modes.iter().copied()).collect();
@@ -158,7 +157,7 @@ fn server(startable: &[&EngineSpec]) -> Json {
         "additionalProperties": false,
         "required": ["engine"],
         "properties": {
-            "engine": { "description": about.join("\n"), "type": "string", "enum": engines },
+            "engine": { "description": "The engine whose programs are started.", "type": "string", "enum": engines },
             "version": {
                 "description": "The release to start, as in `\"18\"`, where several are installed; without it the one on PATH, \
                                 else the newest.",
@@ -329,11 +328,10 @@ fn words<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
     json!({ "description": about, "type": "string", "enum": words, "default": default })
 }
 
-fn benchmark(workload: &WorkloadSpec) -> Json {
+/// The keys that every workload has, without `workload`.
+pub(super) fn common_keys() -> Map<String, Json> {
     let mut properties = Map::new();
     properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
-    let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
-    properties.insert("workload".to_owned(), about);
     let stands_for = "Which figures of a published test its cases stand for; the report shows it beside them.";
     properties.insert("stands_for".to_owned(), json!({ "description": stands_for, "type": "string" }));
     let on = json!({
@@ -346,6 +344,13 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
         "type": "string", "const": ALL,
     });
     properties.insert(COUPLES.to_owned(), couples);
+    properties
+}
+
+fn benchmark(workload: &WorkloadSpec) -> Json {
+    let mut properties = common_keys();
+    let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
+    properties.insert("workload".to_owned(), about);
     for spec in workload.keys {
         match spec.name.split_once('.') {
             None => {
