@@ -7,7 +7,7 @@ use model::disturbance::{AT_WORK_CORES, Limits, OTHER_LOAD, STEAL, SWAPPED_BYTES
 use super::{Check, Status, machine};
 use crate::facts::services::Kind;
 use crate::system::text::size;
-use crate::watch::{State, Watched};
+use crate::watch::{Program, State, Watched};
 
 pub(super) struct Finding {
     pub(super) kind: MarkKind,
@@ -58,7 +58,7 @@ fn other_load(watched: &Watched) -> Finding {
                 String::new()
             };
             let named = load.programs.iter().filter(|program| program.cores >= NAMED_CORES);
-            let named: Vec<String> = named.map(|program| format!("{} {:.1}", program.name, program.cores)).collect();
+            let named: Vec<String> = named.map(Program::to_string).collect();
             let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
             (status, format!("{:.1} of {cores:.0} cores used by others{peak}{named}", load.mean_cores))
         },
@@ -229,7 +229,7 @@ mod tests {
     use crate::doctor::disturbances;
     use crate::memory::Memory;
     use crate::system::{Power, ProcessName};
-    use crate::watch::{OtherLoad, Program, Throttled};
+    use crate::watch::{MainProcess, OtherLoad, Throttled};
 
     fn quiet_state() -> State {
         State {
@@ -282,15 +282,20 @@ mod tests {
     #[test]
     fn other_programs_are_named_with_their_cores() {
         let mut busy = quiet();
-        let programs = [("rsync", 1.2), ("cc1", 0.21), ("cron", 0.01)]
-            .map(|(name, cores)| Program { name: name.to_owned(), cores })
+        let mut programs = [("rsync", 1.2), ("cc1", 0.21), ("cron", 0.01)]
+            .map(|(name, cores)| Program { name: name.to_owned(), cores, main: None })
             .to_vec();
         let used = [("rsync", 1.2), ("clamd", 0.004)].map(|(name, cores)| (ProcessName::new(name), cores));
+        programs[0].main = Some(MainProcess { pid: 40, serves: Some("service rsync.service".to_owned()) });
         busy.others = Ok(OtherLoad { mean_cores: 1.42, peak_cores: 1.9, programs, used: used.to_vec() });
         assert_eq!(
             words(&busy),
             [
-                (MarkKind::MachineBusy, "1.4 of 2 cores used by others, at most 1.9: rsync 1.2, cc1 0.2".to_owned()),
+                (
+                    MarkKind::MachineBusy,
+                    "1.4 of 2 cores used by others, at most 1.9: rsync 1.2 (pid 40, service rsync.service), cc1 0.2"
+                        .to_owned()
+                ),
                 (MarkKind::MachineJobs, "backup at work: rsync 1.20 cores".to_owned()),
             ]
         );

@@ -36,6 +36,11 @@ pub(super) fn find(listener: &Listener) -> Whereabouts {
     }
 }
 
+/// What a process answers to, `port 5432` or `socket /run/x/.s.PGSQL.5432`, or the service or container that it belongs to.
+pub(super) fn served_by(pid: u32) -> Option<String> {
+    os::served_by(pid)
+}
+
 /// A socket can be bound to a machine's own addresses only.
 fn is_own(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
@@ -48,6 +53,10 @@ mod os {
     pub(super) fn owners(_: &Listener, _: &[SocketAddr]) -> Result<Vec<u32>, String> {
         Err("which process listens is found out on Linux only".to_owned())
     }
+
+    pub(super) fn served_by(_: u32) -> Option<String> {
+        None
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -55,7 +64,7 @@ mod os {
     use std::os::unix::fs::MetadataExt as _;
     use std::path::{Path, PathBuf};
 
-    use super::{Listener, SocketAddr, UnixListener, listening_at, unix_listeners};
+    use super::{Listener, SocketAddr, UnixListener, all_listening, listening_at, unit_of, unix_listeners};
     use crate::system::text;
 
     /// They hand connections on to a server that is not among their children.
@@ -124,6 +133,28 @@ mod os {
         Ok(is_there.then_some(found))
     }
 
+    /// Sockets of a process of another user are not seen, its control group is.
+    pub(super) fn served_by(pid: u32) -> Option<String> {
+        let own = sockets_of(pid);
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| text::read(table).unwrap_or_default());
+        let listening = tables.iter().flat_map(|table| all_listening(table));
+        let port = listening.filter(|(_, inode)| own.contains(inode)).map(|(port, _)| port).min();
+        let socket = || {
+            let listeners = unix_listeners(&text::read("/proc/net/unix").ok()?);
+            let listener = listeners.into_iter().find(|listener| own.contains(&listener.inode))?;
+            Some(format!("socket {}", listener.path.display()))
+        };
+        let unit = || unit_of(&text::read(format!("/proc/{pid}/cgroup")).ok()?);
+        port.map(|port| format!("port {port}")).or_else(socket).or_else(unit)
+    }
+
+    /// The inodes of a process's sockets, if they may be seen.
+    fn sockets_of(pid: u32) -> Vec<u64> {
+        let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+        let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        links.filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()).collect()
+    }
+
     /// Device and inode of a file, whatever links lead to it.
     fn identity(path: &Path) -> Option<(u64, u64)> {
         std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
@@ -145,19 +176,47 @@ mod os {
 /// Inodes in `/proc/net/tcp` or `tcp6` that listen at one of the addresses, or at all.
 #[cfg(any(target_os = "linux", test))]
 fn listening_at(table: &str, addresses: &[SocketAddr]) -> Vec<u64> {
+    let is_there = |found: &SocketAddr| {
+        let ip = found.ip();
+        addresses.iter().any(|address| {
+            found.port() == address.port() && (ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical())
+        })
+    };
+    listeners_of(table).filter(|(address, _)| is_there(address)).map(|(_, inode)| inode).collect()
+}
+
+/// Port and inode of all that listens.
+#[cfg(any(target_os = "linux", test))]
+fn all_listening(table: &str) -> Vec<(u16, u64)> {
+    listeners_of(table).map(|(address, inode)| (address.port(), inode)).collect()
+}
+
+/// Address and inode of each listener in `/proc/net/tcp` or `tcp6`.
+#[cfg(any(target_os = "linux", test))]
+fn listeners_of(table: &str) -> impl Iterator<Item = (SocketAddr, u64)> {
     /// TCP_LISTEN in the kernel's tcp_states.h.
     const LISTEN: &str = "0A";
-    let inodes = table.lines().skip(1).filter_map(|line| {
+    table.lines().skip(1).filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (local, state) = (fields.get(1)?, fields.get(3)?);
-        let (ip, port) = local.split_once(':')?;
-        let (ip, port) = (ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
-        let is_there = addresses.iter().any(|address| {
-            port == address.port() && (ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical())
-        });
-        (*state == LISTEN && is_there).then(|| fields.get(9)?.parse().ok())?
-    });
-    inodes.collect()
+        let (ip, port) = fields.get(1)?.split_once(':')?;
+        let address = SocketAddr::new(ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
+        (*fields.get(3)? == LISTEN).then(|| Some((address, fields.get(9)?.parse().ok()?)))?
+    })
+}
+
+/// The innermost service or container in `/proc/PID/cgroup`.
+#[cfg(any(target_os = "linux", test))]
+fn unit_of(groups: &str) -> Option<String> {
+    let parts = groups.lines().flat_map(|line| line.rsplit('/'));
+    parts.into_iter().find_map(|part| match part.strip_suffix(".service") {
+        // The user's own session is no service.
+        Some(name) if !name.starts_with("user@") => Some(format!("service {part}")),
+        _ => {
+            let id = part.strip_suffix(".scope").unwrap_or(part);
+            let id = id.rsplit('-').next().filter(|id| id.len() == 64 && id.bytes().all(|b| b.is_ascii_hexdigit()))?;
+            Some(format!("container {}", &id[..12]))
+        }
+    })
 }
 
 /// Words of four bytes in the machine's own order.
@@ -226,6 +285,24 @@ mod tests {
     }
 
     #[test]
+    fn services_and_containers_are_read_from_control_groups() {
+        let id = "0123456789ab".repeat(6);
+        let id = &id[..64];
+        for (groups, unit) in [
+            (
+                "0::/system.slice/system-postgresql.slice/postgresql@15-main.service\n",
+                Some("service postgresql@15-main.service"),
+            ),
+            (&*format!("0::/system.slice/docker-{id}.scope\n"), Some("container 0123456789ab")),
+            (&*format!("12:cpu:/docker/{id}\n0::/\n"), Some("container 0123456789ab")),
+            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n", None),
+            ("0::/\n", None),
+        ] {
+            assert_eq!(unit_of(groups).as_deref(), unit, "{groups}");
+        }
+    }
+
+    #[test]
     fn paths_of_sockets_are_read_whole() {
         let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
                      0000: 00000002 00000000 00010000 0001 01  4711 /run/my  x/.s.PGSQL.5432 \n\
@@ -286,6 +363,7 @@ mod tests {
             find(&Listener::Tcp { host: host.to_owned(), port })
         }
         assert_eq!(at("localhost", port), Whereabouts::Here(vec![std::process::id()]));
+        assert!(served_by(std::process::id()).is_some_and(|found| found.starts_with("port ")));
         // For documentation only: no one has it (RFC 5737).
         assert_eq!(at("192.0.2.7", port), Whereabouts::Elsewhere);
         let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ use crate::cpu::{CpuSample, MachineCpu, thread_cpu};
 pub use listener::Listener;
 use listener::Whereabouts;
 use others::OtherUsage;
-pub use others::{OtherLoad, Program};
+pub use others::{MainProcess, OtherLoad, Program};
 pub(crate) use state::State;
 #[cfg(test)]
 pub(crate) use state::Throttled;

@@ -1,7 +1,9 @@
 //! The CPU time of programs that have nothing to do with a measurement, from two readings of the process table.
 
+use std::fmt;
 use std::time::Duration;
 
+use super::listener;
 use crate::system::{ProcessEntry, ProcessName, ProcessNature, os};
 
 /// Named; the rest is in the sum.
@@ -20,12 +22,41 @@ pub struct OtherLoad {
     pub(crate) used: Vec<(ProcessName, f64)>,
 }
 
-/// A program by its name only: arguments may hold secrets.
+/// A program without its arguments, which may hold secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub name: String,
     /// Cores on average.
     pub cores: f64,
+    /// The process that used most of it, with its children of the same name. `None` where no single one did, or it has ended.
+    pub main: Option<MainProcess>,
+}
+
+/// A process to look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MainProcess {
+    pub pid: u32,
+    /// `port 5432`, `service nginx.service`; `None` where it is not known.
+    pub serves: Option<String>,
+}
+
+impl fmt::Display for Program {
+    /// `postgres 1.1 (pid 812, port 5432)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.1}", self.name, self.cores)?;
+        let Some(MainProcess { pid, serves }) = &self.main else { return Ok(()) };
+        let serves = serves.as_ref().map_or_else(String::new, |serves| format!(", {serves}"));
+        write!(f, " (pid {pid}{serves})")
+    }
+}
+
+/// What processes of one name have used that descend from each other.
+#[derive(Debug)]
+struct Used {
+    name: ProcessName,
+    /// Number and start of the first of them.
+    first: (u32, u64),
+    cpu: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +79,7 @@ pub(super) struct OtherUsage {
     /// Time by index in `now`: what ended descendants had used when they were seen last, which is in their ancestor's
     /// time since.
     inherited: Vec<Duration>,
-    used: Vec<(ProcessName, Duration)>,
+    used: Vec<Used>,
 }
 
 impl OtherUsage {
@@ -86,7 +117,7 @@ impl OtherUsage {
         self.find_sides();
         self.find_inherited();
         let mut sum = Duration::ZERO;
-        for ((entry, side), inherited) in self.now.iter().zip(&self.sides).zip(&self.inherited) {
+        for (place, ((entry, side), inherited)) in self.now.iter().zip(&self.sides).zip(&self.inherited).enumerate() {
             if *side != Side::Other {
                 continue;
             }
@@ -96,9 +127,10 @@ impl OtherUsage {
                 continue;
             }
             sum += used;
-            match self.used.iter_mut().find(|(name, _)| *name == entry.name) {
-                Some((_, all)) => *all += used,
-                None => self.used.push((entry.name, used)),
+            let first = first_of_name(&self.now, place);
+            match self.used.iter_mut().find(|known| known.name == entry.name && known.first == first) {
+                Some(known) => known.cpu += used,
+                None => self.used.push(Used { name: entry.name, first, cpu: used }),
             }
         }
         sum
@@ -159,14 +191,47 @@ impl OtherUsage {
 
     pub(super) fn other_load(self, elapsed: Duration, peak_cores: f64) -> OtherLoad {
         let seconds = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        let mut used: Vec<(ProcessName, f64)> =
-            self.used.into_iter().map(|(name, cpu)| (name, cpu.as_secs_f64() / seconds)).collect();
+        let mut used: Vec<(ProcessName, f64)> = Vec::new();
+        for Used { name, cpu, .. } in &self.used {
+            let cores = cpu.as_secs_f64() / seconds;
+            match used.iter_mut().find(|(known, _)| known == name) {
+                Some((_, all)) => *all += cores,
+                None => used.push((*name, cores)),
+            }
+        }
         used.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let mean_cores = used.iter().map(|(_, cores)| cores).sum();
-        let programs = used.iter().take(MOST_NAMES);
-        let programs = programs.map(|(name, cores)| Program { name: name.to_string(), cores: *cores }).collect();
+        let programs = used.iter().take(MOST_NAMES).map(|(name, cores)| Program {
+            name: name.to_string(),
+            cores: *cores,
+            main: self.main_process(*name),
+        });
+        let programs = programs.collect();
         OtherLoad { mean_cores, peak_cores: f64::max(peak_cores, mean_cores), programs, used }
     }
+
+    /// The process of a name that used more than all others of that name, and runs on.
+    fn main_process(&self, name: ProcessName) -> Option<MainProcess> {
+        let of_name = || self.used.iter().filter(|used| used.name == name);
+        let most = of_name().max_by_key(|used| used.cpu)?;
+        let all: Duration = of_name().map(|used| used.cpu).sum();
+        let (pid, started) = most.first;
+        let entry = self.now.get(place_of(&self.now, pid)?).filter(|entry| entry.started == started)?;
+        (2 * most.cpu > all).then(|| MainProcess { pid: entry.pid, serves: listener::served_by(pid) })
+    }
+}
+
+/// Number and start of the farthest ancestor that is reached by ancestors of the same name alone.
+fn first_of_name(table: &[ProcessEntry], place: usize) -> (u32, u64) {
+    let Some(mut first) = table.get(place) else { return (0, 0) };
+    // A parent's number may have been given to a descendant (Windows): no longer than the table.
+    for _ in 0..table.len() {
+        match place_of(table, first.parent).and_then(|place| table.get(place)) {
+            Some(parent) if parent.name == first.name => first = parent,
+            _ => break,
+        }
+    }
+    (first.pid, first.started)
 }
 
 fn place_of(table: &[ProcessEntry], pid: u32) -> Option<usize> {
@@ -190,9 +255,14 @@ mod tests {
     }
 
     fn tally(before: &[ProcessEntry], now: &[ProcessEntry]) -> (Duration, OtherLoad) {
-        let sides = (Vec::new(), Vec::new(), Vec::new());
-        let (before, now) = (before.to_vec(), now.to_vec());
-        let mut tally = OtherUsage { roots: vec![50], before, now, sides: sides.0, inherited: sides.1, used: sides.2 };
+        let mut tally = OtherUsage {
+            roots: vec![50],
+            before: before.to_vec(),
+            now: now.to_vec(),
+            sides: Vec::new(),
+            inherited: Vec::new(),
+            used: Vec::new(),
+        };
         let sum = tally.add();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))
     }
@@ -227,6 +297,29 @@ mod tests {
         let (sum, load) = tally(&before, &now);
         assert_eq!(sum, Duration::from_millis(200));
         assert_eq!(load.programs[0].name, "make");
+    }
+
+    #[test]
+    fn a_program_is_named_with_the_process_that_used_most() {
+        fn at(cpu: u64) -> [ProcessEntry; 6] {
+            [
+                entry(1, 0, "init", 0),
+                // A server with a child for each client.
+                entry(5_000_040, 1, "postgres", 0),
+                entry(5_000_041, 5_000_040, "postgres", cpu),
+                entry(5_000_042, 5_000_040, "postgres", cpu),
+                entry(5_000_060, 1, "cc1", cpu / 2),
+                entry(5_000_061, 1, "cc1", cpu / 2),
+            ]
+        }
+        let (_, load) = tally(&at(0), &at(1_000));
+        let words: Vec<String> = load.programs.iter().map(Program::to_string).collect();
+        assert_eq!(words, ["postgres 1.0 (pid 5000040)", "cc1 0.5"], "neither compiler used most");
+        let served = Program {
+            main: Some(MainProcess { pid: 812, serves: Some("port 5432".to_owned()) }),
+            ..load.programs[0].clone()
+        };
+        assert_eq!(served.to_string(), "postgres 1.0 (pid 812, port 5432)");
     }
 
     #[test]
