@@ -307,7 +307,7 @@ fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
         0 => String::new(),
         all => format!(" {decided} of {} decided", count(all, "row")),
     };
-    let late = if is_late { ", and `max_time` is over" } else { "" };
+    let late = if is_late { ", and `schedule.max_time` is over" } else { "" };
     let rest = match (decided, closed) {
         _ if open > 0 || rows.is_empty() => String::new(),
         (_, 0) => ": nothing is open".to_owned(),
@@ -351,12 +351,12 @@ mod tests {
         };
         let (decided, open, closed) = (Standing::Decided, Standing::Open, Standing::Closed);
         assert_eq!(said(&[decided, open], false), "after 8 rounds 1 of 2 rows decided");
-        assert_eq!(said(&[open], true), "after 8 rounds 0 of 1 row decided, and `max_time` is over");
+        assert_eq!(said(&[open], true), "after 8 rounds 0 of 1 row decided, and `schedule.max_time` is over");
         assert_eq!(said(&[decided], false), "after 8 rounds 1 of 1 row decided: nothing is open");
         let others = said(&[decided, closed, closed], false);
         assert_eq!(others, "after 8 rounds 1 of 3 rows decided: nothing is open, and no round can decide the other 2");
         assert!(said(&[closed], false).starts_with("after 8 rounds 0 of 1 row decided: no round can decide any"));
-        assert_eq!(said(&[], true), "after 8 rounds, and `max_time` is over");
+        assert_eq!(said(&[], true), "after 8 rounds, and `schedule.max_time` is over");
     }
 
     #[test]

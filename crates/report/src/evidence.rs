@@ -183,7 +183,9 @@ impl Evidence {
         let plan = &self.header.plan;
         let is_paired = plan.schedule.order == Order::Interleaved && self.apart.is_none();
         is_paired
-            && plan.schedule.until_sure.as_ref().is_some_and(|until| plan.systems.len() > 1 || until.begun.is_some())
+            && plan.schedule.until_sure.as_ref().is_some_and(|until| {
+                plan.systems.len() > 1 || until.begun.is_some_and(|begun| begun.rounds < plan.schedule.rounds)
+            })
     }
 
     /// The evidence as it was before a round began.

@@ -17,8 +17,10 @@ pub struct ResumeArgs {
     /// earlier runs stay in the store, and no longer count once they are repeated
     #[arg(long, help_heading = heading::SCHEDULE)]
     pub only_pending: bool,
-    /// Refused, with what to type: an experiment that has begun keeps its plan
-    #[arg(long, value_name = "KEY=VALUE", hide = true)]
+    /// Change what may change: `schedule.max_time` of a range of rounds, or `schedule.on_error`
+    ///
+    /// It holds for what is still to be run. Whatever would change the runs themselves takes another experiment
+    #[arg(long, value_name = "KEY=VALUE", help_heading = heading::SCHEDULE)]
     pub set: Vec<String>,
     #[command(flatten)]
     pub conduct: Conduct,
@@ -29,13 +31,14 @@ pub struct ResumeArgs {
 pub struct ExtendArgs {
     /// The store of an experiment that has ended
     pub store: PathBuf,
-    /// Add this many rounds, whatever `max_time` says
+    /// Add this many rounds, whatever `schedule.max_time` says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = heading::SCHEDULE)]
     pub rounds: Option<u32>,
     /// Add rounds until every row is decided, at most 100; the default
     #[arg(long, conflicts_with = "rounds", help_heading = heading::SCHEDULE)]
     pub until_sure: bool,
-    /// Change what may change: `schedule.rounds` (in all) or `schedule.max_time` (of the rounds that are added)
+    /// Change what may change: `schedule.rounds` (in all), `schedule.max_time` (of the rounds that are added), or
+    /// `schedule.on_error`
     #[arg(long, value_name = "KEY=VALUE", help_heading = heading::SCHEDULE)]
     pub set: Vec<String>,
     #[command(flatten)]

@@ -1,17 +1,17 @@
 //! `etalon extend`: more rounds for an experiment that has ended.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use conductor::Registry;
 use conductor::experiment::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
-use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
+use model::{Order, RunState, Schedule, Stop, UntilSure};
 use report::comparison::MOST_MORE;
 use report::number::count;
 use store::Store;
 
-use super::resume::{keeps_its_plan, of_this_build, plan_of, refuse_untouched};
+use super::changes::Changes;
+use super::resume::{of_this_build, plan_of, refuse_untouched};
 use super::run::{conduct, finish, options, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
@@ -28,14 +28,17 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_nothing_to_be_sure_of(store.header(), args)?;
     let stored = plan_of(store.header(), &registry, printer)?;
     let has = report::Evidence::read(&store)?.rounds();
-    let changes = Changed::from_arguments(args, has, store.header())?;
-    let schedule = extended(&stored.plan.schedule, has, changes)?;
-    let further = match changes.rounds {
+    let added = Added::from_arguments(args, has, store.header())?;
+    let schedule = extended(&stored.plan.schedule, has, added)?;
+    let further = match added.rounds {
         Some(rounds) => format!("{} more", count(rounds as usize, "round")),
         None => {
             let most = schedule.until_sure.and_then(|until| until.max_time);
             let within = most.map_or_else(String::new, |most| {
-                format!(", within `max_time` ({}): `--rounds N` is not held to it", model::duration::format(most))
+                format!(
+                    ", within `schedule.max_time` ({}): `--rounds N` is not held to it",
+                    model::duration::format(most)
+                )
             });
             format!("up to {MOST_MORE} rounds more, as many as it takes to be sure{within}")
         }
@@ -94,63 +97,39 @@ fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Re
 
 /// What a command adds.
 #[derive(Clone, Copy)]
-struct Changed {
+struct Added {
     /// Rounds to add; `None`: as many as it takes to be sure.
     rounds: Option<u32>,
-    /// Time of the rounds that are added; `None` leaves the plan's.
-    max_time: Option<Duration>,
+    /// What else `--set` changes.
+    changes: Changes,
 }
 
-impl Changed {
-    /// Reads `--rounds` and the keys of `--set` that may change.
-    fn from_arguments(args: &ExtendArgs, has: u32, header: &store::Header) -> Result<Changed, CliError> {
-        let mut changed = Changed { rounds: args.rounds, max_time: None };
-        for pair in &args.set {
-            let (key, value) =
-                pair.split_once('=').map_or((pair.as_str(), ""), |(key, value)| (key.trim(), value.trim()));
-            match key {
-                "schedule.rounds" => {
-                    let more = value.parse().ok().and_then(|all: u32| all.checked_sub(has)).filter(|more| *more > 0);
-                    changed.rounds = Some(more.ok_or_else(|| {
-                        CliError::user(format!("`--set {pair}`: it has {has} rounds, and `{value}` is not more")).hint(
-                            format!(
-                                "say how many in all, `--set schedule.rounds={}`, or how many more, `--rounds 4`",
-                                has + 4
-                            ),
-                        )
-                    })?);
-                }
-                "schedule.max_time" => {
-                    let time = model::duration::parse(value.trim_matches(['"', '\'']));
-                    changed.max_time = Some(time.map_err(|error| {
-                        CliError::user(format!("`--set {pair}`: {error}"))
-                            .hint("write it with its unit: `--set schedule.max_time=20m`")
-                    })?);
-                }
-                _ => {
-                    let may = "`schedule.rounds` and `schedule.max_time` may change here, by `--set`";
-                    return Err(keeps_its_plan(header, pair).hint(may));
-                }
-            }
+impl Added {
+    /// Reads `--rounds` and `--set`.
+    fn from_arguments(args: &ExtendArgs, has: u32, header: &store::Header) -> Result<Added, CliError> {
+        let changes = Changes::from_pairs(&args.set, header)?;
+        let Some(all) = changes.rounds else { return Ok(Added { rounds: args.rounds, changes }) };
+        match all.checked_sub(has).filter(|more| *more > 0) {
+            Some(more) => Ok(Added { rounds: Some(more), changes }),
+            None => Err(CliError::user(format!("`--set schedule.rounds={all}`: it has {has} rounds already")).hint(
+                format!("say how many in all, `--set schedule.rounds={}`, or how many more, `--rounds 4`", has + 4),
+            )),
         }
-        Ok(changed)
     }
 }
 
 /// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
-fn extended(started: &Schedule, has: u32, changed: Changed) -> Result<Schedule, CliError> {
-    let rounds = has + changed.rounds.unwrap_or(MOST_MORE);
+fn extended(started: &Schedule, has: u32, added: Added) -> Result<Schedule, CliError> {
+    let rounds = has + added.rounds.unwrap_or(MOST_MORE);
     if u64::from(rounds) > MAX_ROUNDS {
         let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
         return Err(CliError::user(what));
     }
     let until = started.until_sure;
-    let max_time = until.and_then(|until| until.max_time);
-    let of_plan = Begun { rounds: started.rounds, stop: until.map(|until| until.stop), max_time };
-    let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
+    let before = started.as_begun();
     let stop = match before.stop {
-        _ if changed.rounds.is_some() => Stop::Never,
+        _ if added.rounds.is_some() => Stop::Never,
         // An end when it is sure excludes running all of the plan's rounds.
         Some(Stop::Never) | None => Stop::Rows,
         Some(stop) => stop,
@@ -159,8 +138,9 @@ fn extended(started: &Schedule, has: u32, changed: Changed) -> Result<Schedule, 
         first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
         stop,
         // A given number of rounds is run whole.
-        max_time: if changed.rounds.is_none() { changed.max_time.or(before.max_time) } else { None },
+        max_time: if added.rounds.is_none() { added.changes.max_time.or(before.max_time) } else { None },
         begun: Some(before),
     });
-    Ok(Schedule { rounds, until_sure, ..started.clone() })
+    let on_error = added.changes.on_error.unwrap_or(started.on_error);
+    Ok(Schedule { rounds, until_sure, on_error, ..started.clone() })
 }

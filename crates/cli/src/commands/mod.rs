@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod barrel;
+mod changes;
 mod compare;
 mod doctor;
 mod export;

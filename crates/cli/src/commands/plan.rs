@@ -275,7 +275,8 @@ fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
         let most = model::duration::format(max_time);
         let instead = ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", clock(whole)));
         let instead = instead.unwrap_or_default();
-        let said = format!("after {most} (`max_time`) no further round begins, except the first {first}{instead}");
+        let said =
+            format!("after {most} (`schedule.max_time`) no further round begins, except the first {first}{instead}");
         text.push_str(&wrapped(&said, width, 4));
     }
 }

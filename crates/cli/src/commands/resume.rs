@@ -11,7 +11,8 @@ use model::{Order, Plan, RunState, Schedule};
 use report::number::count;
 use store::{Header, Rest, Store, StoredRun};
 
-use super::run::{BUILD, VERSION, conduct, finish, options};
+use super::changes::Changes;
+use super::run::{BUILD, VERSION, conduct, extend_command, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -23,14 +24,12 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
-    if let Some(pair) = args.set.first() {
-        return Err(keeps_its_plan(store.header(), pair)
-            .hint(format!("once it has ended, `etalon extend {} --rounds 4` adds rounds", args.store.display())));
-    }
+    let changes = Changes::from_pairs(&args.set, store.header())?;
     if !store.pending()?.is_empty() {
         of_this_build(store.header())?;
     }
-    let loaded = plan_of(store.header(), &registry, printer)?;
+    let mut loaded = plan_of(store.header(), &registry, printer)?;
+    change(&mut loaded.plan, changes, &mut store)?;
     leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
@@ -73,11 +72,24 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
     Err(CliError::user(what).hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
 }
 
-/// Refuses to change a key of an experiment that has begun, and says how to begin one with it.
-pub(super) fn keeps_its_plan(header: &Header, pair: &str) -> CliError {
-    let key = pair.split('=').next().unwrap_or_default().trim();
-    CliError::user(format!("`{key}` cannot change in an experiment that has begun: runs of two plans do not mix"))
-        .hint(format!("begin another: `{} --set {pair}`", header.command))
+/// Changes how far an experiment goes on.
+fn change(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), CliError> {
+    let (schedule, is_pending) = (&mut plan.schedule, !store.pending()?.is_empty());
+    if let Some(rounds) = changes.rounds {
+        let what = format!("`resume` runs what was planned, {}", count(schedule.rounds as usize, "round"));
+        return Err(CliError::user(what)
+            .hint(format!("once it has ended: `{} --set schedule.rounds={rounds}`", extend_command(store.path()))));
+    }
+    schedule.on_error = changes.on_error.unwrap_or(schedule.on_error);
+    let Some(max_time) = changes.max_time.filter(|_| is_pending) else { return Ok(()) };
+    let begun = schedule.as_begun();
+    let Some(until) = &mut schedule.until_sure else {
+        let what = "`schedule.max_time` ends a range of rounds, and this has a fixed number of them";
+        return Err(CliError::user(what).hint("Ctrl-C ends it, and keeps what has been measured"));
+    };
+    (until.max_time, until.begun) = (Some(max_time), Some(begun));
+    store.extend(schedule)?;
+    Ok(())
 }
 
 /// Runs never measured.
@@ -116,7 +128,7 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
     }
     let loaded = source::load(&source, registry, header.plan.schedule.seed);
     match (loaded, &header.plan_path) {
-        (Ok(loaded), _) if extended_like(&loaded.plan, &header.plan).hash() == header.plan.hash() => {
+        (Ok(loaded), _) if is_as_begun(&loaded.plan, &header.plan) => {
             Ok(Loaded { plan: extended_like(&loaded.plan, &header.plan), ..loaded })
         }
         // The command line is as it was: the host is another, or étalon asks otherwise now.
@@ -128,6 +140,13 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
                 .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
         }
     }
+}
+
+/// Whether a plan makes the same runs as the stored one. What to do on an error changes none of them.
+fn is_as_begun(now: &Plan, stored: &Plan) -> bool {
+    let mut now = extended_like(now, stored);
+    now.schedule.on_error = stored.schedule.on_error;
+    now.hash() == stored.hash()
 }
 
 fn stored_plan(header: &Header) -> Loaded {
@@ -162,14 +181,14 @@ fn changed_part(now: &Plan, was: &Plan) -> String {
 fn extended_like(started: &Plan, stored: &Plan) -> Plan {
     let was = stored.schedule.until_sure.and_then(|until| until.begun);
     let own = started.schedule.until_sure;
-    let is_as_begun = was.is_some_and(|was| {
+    let is_begun_alike = was.is_some_and(|was| {
         // Of a number of rounds the stored plan has no range but the extension's.
         let is_range_alike = own.is_none_or(|own| {
             stored.schedule.until_sure.is_some_and(|until| (until.first, was.max_time) == (own.first, own.max_time))
         });
         (was.rounds, was.stop) == (started.schedule.rounds, own.map(|own| own.stop)) && is_range_alike
     });
-    let from = if is_as_begun { &stored.schedule } else { &started.schedule };
+    let from = if is_begun_alike { &stored.schedule } else { &started.schedule };
     let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..started.schedule.clone() };
     Plan { schedule, ..started.clone() }
 }

@@ -233,6 +233,11 @@ trait Place {
 impl Place for ExperimentError {
     fn place(&self, loaded: &Loaded) -> Option<String> {
         let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| is_mentioned(self, line))?;
+/// Quoted for a shell.
+pub fn extend_command(path: &Path) -> String {
+    verb_command("extend", path)
+}
+
         Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
     }
 }

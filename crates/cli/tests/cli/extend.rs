@@ -61,15 +61,48 @@ fn so_many_rounds_are_run_whatever_max_time_says() {
     let scene = Scene::new();
     let schedule = format!("{SHORT}rounds = \"6..60\"\nmax_time = \"1ms\"");
     scene.write("p.toml", &sim_plan("service_us=300&noise=0.2", "service_us=299&noise=0.2", &schedule));
-    scene.etalon(&["run", "p.toml"]).says(0, &["after 6 rounds", "`max_time` is over"]);
+    scene.etalon(&["run", "p.toml"]).says(0, &["after 6 rounds", "`schedule.max_time` is over"]);
     let store = scene.store().to_str().unwrap().to_owned();
     let rounds = || measured(store.as_ref()).len() / 4;
     scene.etalon(&["extend", &store, "--rounds", "3"]).says(0, &["6 rounds so far, 3 rounds more"]);
     assert_eq!(rounds(), 9);
     scene.etalon(&["resume", &store]).says(0, &["nothing is pending"]);
     let until_sure = scene.etalon(&["extend", &store]);
-    until_sure.says(0, &["within `max_time` (1ms): `--rounds N` is not held to it", "`max_time` is over"]);
+    until_sure
+        .says(0, &["within `schedule.max_time` (1ms): `--rounds N` is not held to it", "`schedule.max_time` is over"]);
     assert!(rounds() < 60, "{} rounds", rounds());
+}
+
+#[test]
+fn what_changes_no_run_may_change_once_it_has_begun() {
+    let scene = Scene::new();
+    let schedule = format!("{SHORT}rounds = \"6..2000\"\nmax_time = \"1h\"");
+    scene.write("p.toml", &sim_plan("service_us=300&noise=0.3", "service_us=299&noise=0.3", &schedule));
+    let mut child = scene.start(&["run", "p.toml", "--set", "margin=0.0001"]);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let store = scene.store().to_str().unwrap().to_owned();
+    let set = |verb: &str, pair: &str, exit: i32, says: &[&str]| {
+        scene.etalon(&[verb, &store, "--set", pair]).says(exit, says);
+    };
+    let may = "`schedule.rounds`, `schedule.max_time` and `schedule.on_error` may change here";
+    set("resume", "schedule.duration=9s", 2, &["`schedule.duration` cannot change", may, "--set schedule.duration=9s"]);
+    set("resume", "max_time=9s", 2, &["did you mean `schedule.max_time`?"]);
+    set("resume", "schedule.max_time=9", 2, &["`--set schedule.max_time=20m`"]);
+    set("resume", "schedule.on_error=go", 2, &["neither `stop` nor `continue`"]);
+    set("resume", "schedule.rounds=3000", 2, &["etalon extend", "--set schedule.rounds=3000"]);
+    scene
+        .etalon(&["resume", &store, "--set", "schedule.max_time=1ms", "--set", "schedule.on_error=continue"])
+        .says(0, &["`schedule.max_time` is over"]);
+    let shown = scene.etalon(&["compare", &store]);
+    let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("since `schedule.max_time` (1ms) was over") && !words.contains("extended"), "{words}");
+    // It is the plan that was begun with, whatever has changed.
+    let has = measured(store.as_ref()).len() / 4;
+    set("extend", &format!("schedule.rounds={has}"), 2, &["rounds already"]);
+    set("extend", &format!("schedule.rounds={}", has + 1), 0, &["1 round more"]);
+    scene.etalon(&["resume", &store]).says(0, &["nothing is pending"]);
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn time_that_is_over_ends_it_with_what_there_is() {
     scene.write("p.toml", &sim_plan("service_us=300&noise=0.3", "service_us=299&noise=0.3", SHORT));
     let set = ["--set", "schedule.max_time=1ms", "--set", "margin=0.0001"];
     let ran = scene.etalon(&[&["run", "p.toml", "--rounds=6..2000"], &set[..]].concat());
-    ran.says(0, &["`max_time` is over"]);
+    ran.says(0, &["`schedule.max_time` is over"]);
     let store = scene.store();
     assert_eq!(measured(&store).iter().map(|(round, _)| *round).max(), Some(5));
     // Whoever has the store alone reads why.
@@ -111,7 +111,10 @@ fn time_that_is_over_ends_it_with_what_there_is() {
         object["notes"].as_array().unwrap().iter().filter(|note| note["kind"] == "max-time").collect();
     let [note] = *told else { panic!("{}", object["notes"]) };
     let text = note["text"].as_str().unwrap();
-    assert!(text.starts_with("ended after 6 of 2000 rounds at most, since `max_time` (1ms) was over, with "), "{text}");
+    assert!(
+        text.starts_with("ended after 6 of 2000 rounds at most, since `schedule.max_time` (1ms) was over, with "),
+        "{text}"
+    );
 }
 
 #[test]
@@ -127,11 +130,17 @@ fn a_plan_says_when_its_time_is_over() {
     let early = planned("1m");
     assert!(early.contains("240 runs at most, about 1:04 at most;"), "{early}");
     let rest = "no further round begins, except the first 6";
-    assert!(early.contains(&format!("after 1m (`max_time`) {rest}; all rounds would take about 4:00")), "{early}");
+    assert!(
+        early.contains(&format!("after 1m (`schedule.max_time`) {rest}; all rounds would take about 4:00")),
+        "{early}"
+    );
     let least = planned("1s");
     assert!(least.contains("about 0:24 at most;"), "the fewest rounds are run: {least}");
     let late = planned("1h");
-    assert!(late.contains("about 4:00 at most;") && late.contains(&format!("after 1h (`max_time`) {rest} ")), "{late}");
+    assert!(
+        late.contains("about 4:00 at most;") && late.contains(&format!("after 1h (`schedule.max_time`) {rest} ")),
+        "{late}"
+    );
 }
 
 /// A run draws a seed of its own.
@@ -275,9 +284,9 @@ fn a_single_system_has_nothing_to_be_sure_of() {
     let store = store.to_str().unwrap();
     let late = ["run", "p.toml", "--rounds=6..200", "--set", "schedule.max_time=1ms", "-o", "late"];
     let ran = scene.etalon(&late);
-    ran.says(0, &["after 6 rounds, and `max_time` is over"]);
+    ran.says(0, &["after 6 rounds, and `schedule.max_time` is over"]);
     assert!(
-        ran.stdout.contains("ended after 6 of 200 rounds at most, since `max_time` (1ms) was over"),
+        ran.stdout.contains("ended after 6 of 200 rounds at most, since `schedule.max_time` (1ms) was over"),
         "{}",
         ran.stdout
     );

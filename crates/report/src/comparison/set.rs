@@ -102,7 +102,7 @@ impl Rules {
             min_rounds: options.min_rounds,
             sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
             looks: looks.map(|until| (whole + 1).saturating_sub(until.first)),
-            begun: looks.and_then(|until| until.begun),
+            begun: looks.and_then(|until| until.begun).filter(|begun| begun.rounds < plan.schedule.rounds),
             unfinished,
             unequal_durability: AllowedBy::from_plan_or_options(
                 allowed.allow_unequal_durability,
@@ -501,7 +501,7 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
     let is_it = open > 0 || until.stop == Stop::Never || plan.systems.len() == 1;
     let still = if open > 0 { format!(", with {} open", count(open, "primary row")) } else { String::new() };
     let text = format!(
-        "ended after {} of {} at most, since `max_time` ({}) was over{still}",
+        "ended after {} of {} at most, since `schedule.max_time` ({}) was over{still}",
         evidence.rounds(),
         count(plan.schedule.rounds as usize, "round"),
         model::duration::format(max_time)

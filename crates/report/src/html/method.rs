@@ -95,7 +95,7 @@ fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
     }
     let open = if open == 0 { "no row".to_owned() } else { count(open, "row") };
     let late = set.notes.iter().any(|note| note.kind == NoteKind::MaxTime);
-    let open = if late { format!("{open} open, since `max_time` was over") } else { format!("{open} open") };
+    let open = if late { format!("{open} open, since `schedule.max_time` was over") } else { format!("{open} open") };
     format!("{extended}, and ended after {rounds} with {open}")
 }
 

@@ -43,8 +43,13 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     let late = set(&open);
     let told: Vec<_> =
         late.notes.iter().filter(|note| note.kind == NoteKind::MaxTime).map(|note| &*note.text).collect();
-    assert_eq!(told, ["ended after 8 of 60 rounds at most, since `max_time` (10m) was over, with 3 primary rows open"]);
-    assert!(page(&open).contains("ended after 8 rounds with 3 rows open, since `max_time` was over, in 3 looks"));
+    assert_eq!(
+        told,
+        ["ended after 8 of 60 rounds at most, since `schedule.max_time` (10m) was over, with 3 primary rows open"]
+    );
+    assert!(
+        page(&open).contains("ended after 8 rounds with 3 rows open, since `schedule.max_time` was over, in 3 looks")
+    );
     let by_other_rules = compare(&open.evidence, &Options { margin: Some(0.9), ..Options::default() }).unwrap();
     assert!(by_other_rules.notes.iter().all(|note| note.kind != NoteKind::MaxTime), "{by_other_rules:?}");
     let one_metric = Options { metrics: MetricFilter::Named(vec!["response_p95".to_owned()]), ..Options::default() };
