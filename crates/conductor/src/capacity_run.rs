@@ -210,7 +210,10 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
         late_share,
         failed_share,
         is_kept: rate.map(|_| is_in_time && !has_mark(record, MarkKind::RateNotMet)),
-        is_client_saturated: has_mark(record, MarkKind::ClientSaturated) && is_client_full(promise, record),
+        is_client_saturated: [MarkKind::ClientSaturated, MarkKind::WokenLate]
+            .iter()
+            .any(|kind| has_mark(record, *kind))
+            && is_client_full(promise, record),
     }
 }
 
@@ -263,8 +266,10 @@ fn is_distinguishable(mark: &Mark) -> bool {
 fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
     // What a backlog of the warm-up delays is late, which the promise itself shows.
-    let is_sought =
-        |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::Backlog | MarkKind::ClientSaturated);
+    let is_sought = |mark: &Mark| {
+        use MarkKind::{Backlog, ClientSaturated, RateNotMet, WokenLate};
+        matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
+    };
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
         let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
         if is_wanted && found.iter().all(|known| known.kind != mark.kind) {

@@ -383,7 +383,14 @@ mod tests {
         // The median response is 1 ms.
         let rate = Pace::Rate(5_000.0);
         assert_eq!(with_lag(90_000, 100_000_000, rate), [], "less than a tenth");
-        assert!(with_lag(200_000, 100_000_000, rate)[0].detail.contains("0.20 ms late"));
+        let woken = with_lag(200_000, 100_000_000, rate).remove(0);
+        assert_eq!((woken.kind, woken.kind.voids_verdict()), (MarkKind::WokenLate, true), "an idle client");
+        assert!(
+            woken.detail.contains("0.20 ms late") && woken.detail.contains("busy 10 % of the time"),
+            "{}",
+            woken.detail
+        );
+        assert_eq!(with_lag(200_000, 600_000_000, rate)[0].kind, MarkKind::ClientSaturated, "a busy one");
         assert_eq!(with_lag(200_000, 100_000_000, Pace::Closed), [], "a batch of answers, not a busy client");
         assert_eq!(with_lag(200_000, 600_000_000, Pace::Closed)[0].kind, MarkKind::ClientSaturated);
     }

@@ -78,6 +78,8 @@ pub struct PlannedRun {
 pub enum MarkKind {
     /// The load generator itself was the bottleneck.
     ClientSaturated,
+    /// Idle threads of the load generator were given a processor too late.
+    WokenLate,
     Errors,
     /// Rate or latency changed in the measured part.
     NotSteady,
@@ -127,8 +129,9 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 25] = [
+    pub const ALL: [MarkKind; 26] = [
         MarkKind::ClientSaturated,
+        MarkKind::WokenLate,
         MarkKind::Errors,
         MarkKind::NotSteady,
         MarkKind::WarmUpTooShort,
@@ -160,6 +163,7 @@ impl MarkKind {
         matches!(
             self,
             MarkKind::ClientSaturated
+                | MarkKind::WokenLate
                 | MarkKind::SystemChanged
                 | MarkKind::RateNotMet
                 | MarkKind::Backlog
@@ -208,6 +212,7 @@ impl MarkKind {
     pub fn as_str(self) -> &'static str {
         match self {
             MarkKind::ClientSaturated => "client-saturated",
+            MarkKind::WokenLate => "woken-late",
             MarkKind::Errors => "errors",
             MarkKind::NotSteady => "not-steady",
             MarkKind::WarmUpTooShort => "warm-up-too-short",

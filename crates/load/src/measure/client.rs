@@ -116,8 +116,8 @@ fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
 
 /// Marks a load generator that could not keep up, or stood still.
 pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
-    let detail = saturated(evidence).or_else(|| late(evidence));
-    let mark = detail.map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
+    let saturated = saturated(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
+    let mark = saturated.or_else(|| late(evidence));
     paused(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
 }
 
@@ -201,9 +201,9 @@ fn time_of(cores: f64) -> String {
 ///
 /// Compared with the median response, above what waking a thread takes anywhere. In a closed loop the last of a batch
 /// of answers waits without lateness, so lag counts only if the thread was busy as well: a client sharing cores with
-/// the server is not marked at an easy load. Under a rate a late start is always the client's. An engine in the
-/// client's threads causes the waiting itself.
-fn late(evidence: &LoadResult<'_>) -> Option<String> {
+/// the server is not marked at an easy load. Under a rate a late start is never the system's: it is the client's if its
+/// thread was busy, else the machine's. An engine in the client's threads causes the waiting itself.
+fn late(evidence: &LoadResult<'_>) -> Option<Mark> {
     let response = &evidence.latencies.response;
     if evidence.placement == Placement::InProcess {
         return None;
@@ -214,11 +214,19 @@ fn late(evidence: &LoadResult<'_>) -> Option<String> {
     }
     let (lag_ns, median_ns) = (evidence.counts.lag.quantile_ns(0.99)?, response.quantile_ns(0.5).ok()?);
     let is_late = lag_ns >= LAG_FLOOR_NS && lag_ns as f64 > LAG_SHARE * median_ns as f64;
+    let (kind, idle) = match busiest_thread(evidence) {
+        Some(share) if share < IDLE_SHARE => {
+            let idle = format!("; it was busy {:.0} % of the time, so the machine gave it no processor", share * 100.0);
+            (MarkKind::WokenLate, idle)
+        }
+        _ => (MarkKind::ClientSaturated, String::new()),
+    };
     is_late.then(|| {
-        format!(
-            "the client turned to 1 % of what was due more than {:.2} ms late, and the median response is {:.2} ms",
+        let detail = format!(
+            "the client turned to 1 % of what was due more than {:.2} ms late, and the median response is {:.2} ms{idle}",
             lag_ns as f64 / 1e6,
             median_ns as f64 / 1e6
-        )
+        );
+        Mark::new(kind, detail)
     })
 }

@@ -108,6 +108,8 @@ enum Remedy {
     MeasureAgain,
     /// A side changed, or étalon stood still, while they were measured.
     MeasureUndisturbed,
+    /// The client's machine was too busy to give it a processor in time.
+    FreeMachine,
     /// Hosts began too far apart for so short a measured part.
     BeginTogether,
     OtherMetric,
@@ -138,6 +140,7 @@ impl Remedy {
             | Remedy::OtherLoad { .. }
             | Remedy::MeasureAgain
             | Remedy::MeasureUndisturbed
+            | Remedy::FreeMachine
             | Remedy::BeginTogether
             | Remedy::CountFailures => false,
         }
@@ -425,6 +428,7 @@ impl Context<'_> {
                 Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
             }
             Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
+            Some(MarkKind::WokenLate) => Remedy::FreeMachine,
             Some(MarkKind::StartedApart) => Remedy::BeginTogether,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
@@ -563,6 +567,9 @@ fn fix_failures(reason: &str, is_lost_to_others: bool) -> String {
     format!("{advice} ({reason}){tries}")
 }
 
+const FREE_MACHINE: &str = "the load generator was idle and its machine busy: stop what else runs there (`etalon doctor` names it), \
+                            or let other hosts make the load (`etalon agent` there, `clients_on` in the plan)";
+
 fn text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
         Remedy::MoreRounds(rounds) => more_rounds(*rounds, rules),
@@ -624,6 +631,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         ),
         Remedy::MeasureAgain => measure_again(rules).to_owned(),
         Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
+        Remedy::FreeMachine => FREE_MACHINE.to_owned(),
         Remedy::BeginTogether => "measure longer (`schedule.duration`), or by hosts that answer sooner (`etalon agents` shows their \
                                   round trips)"
             .to_owned(),

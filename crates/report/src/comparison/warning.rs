@@ -270,6 +270,7 @@ fn not_in_the_ratio(n: usize, what: &str, why: &str) -> String {
 pub fn mark_name(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::ClientSaturated => "client saturated",
+        MarkKind::WokenLate => "client woken late",
         MarkKind::Errors => "errors",
         MarkKind::NotSteady => "not steady",
         MarkKind::WarmUpTooShort => "warm-up too short",
