@@ -7,7 +7,8 @@ use load::error::Failure;
 use model::Plan;
 use model::plan::{Changes, Form};
 
-use crate::args::PlanSource;
+use crate::args::{PlanSource, Question};
+use crate::ask::fit::{Fixed, fit};
 use crate::ask::words::{self, ScriptKind, Word};
 use crate::ask::{self, Passwords};
 use crate::error::CliError;
@@ -130,11 +131,22 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         None => plan,
         Some(target) => on_target(plan, target)?,
     };
-    let plan = match &source.aa {
+    let mut plan = match &source.aa {
         None => plan,
         Some(system) => both_sides(&plan, system)?,
     };
+    if let Some(time) = &source.question.time {
+        notes.push(fit(&mut plan, ask::time_of(time)?, source.fixed(), registry)?);
+    }
     Ok(Loaded { plan, text, name, path, called, notes })
+}
+
+impl PlanSource {
+    /// Keys of the schedule that are set, and so not fitted into a time.
+    pub fn fixed(&self) -> Fixed {
+        let keys = self.set.iter().map(|pair| pair.split('=').next().unwrap_or_default().trim());
+        Fixed::from_keys(keys.chain(self.rounds.as_ref().map(|_| "schedule.rounds")))
+    }
 }
 
 /// Takes optional systems whose programs are not here out of the plan, and says so.
@@ -226,10 +238,10 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     let question = &source.question;
     let catalog = registry.catalog();
     let [named, others @ ..] = question.what.as_slice() else { return asked(source, registry) };
-    let is_timed = question.shapes_the_load();
+    let shapes = question.shapes_the_load();
     match words::word(named, &catalog)? {
         // As super-smack takes it: `FILE CLIENTS ROUNDS`.
-        Word::Script(ScriptKind::Smack) if !is_timed => {
+        Word::Script(ScriptKind::Smack) if !shapes && question.time.is_none() => {
             let (systems, values): (Vec<&String>, Vec<&String>) =
                 others.iter().partition(|argument| matches!(words::system(argument, &catalog), Ok(Some(_))));
             let systems: Vec<String> = systems.into_iter().chain(&question.system).cloned().collect();
@@ -244,7 +256,7 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
             }
         }
         Word::Script(_) | Word::System(_) => asked(source, registry),
-        Word::Plan | Word::Batch if !others.is_empty() || is_timed => Err(beside_a_plan(source)),
+        Word::Plan | Word::Batch if !others.is_empty() || shapes => Err(beside_a_plan(source)),
         Word::Batch => sqlio::wrap_batch(named).map(|wrapped| of_sqlio(wrapped, &question.system)),
         Word::Plan => of_plan(named, &question.system),
     }
@@ -275,7 +287,9 @@ fn read_plan(path: &str) -> std::io::Result<String> {
 }
 
 fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
-    let ask::Made { text, notes } = ask::plan(&source.question, &source.set, registry, Passwords::Kept)?;
+    // A time is spread over rounds and runs once `--set` has changed the plan.
+    let question = Question { time: None, ..source.question.clone() };
+    let ask::Made { text, notes } = ask::plan(&question, &source.set, registry, Passwords::Kept)?;
     Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
@@ -320,18 +334,8 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             format!("`--set 'benchmarks.*.threads={threads}'` changes the plan's"),
         );
     }
-    if let Some(p99) = &question.p99 {
-        return refuse(
-            format!("`--p99 {p99}`"),
-            format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"),
-        );
-    }
-    let time = question.time.as_deref().unwrap_or_default();
-    refuse(
-        format!("`--for {time}`"),
-        "`--set schedule.rounds=6 --set schedule.duration=5s` says how often and how long each of its cases is run"
-            .to_owned(),
-    )
+    let p99 = question.p99.as_deref().unwrap_or_default();
+    refuse(format!("`--p99 {p99}`"), format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"))
 }
 
 /// The keys that the command line sets by options of their own.

@@ -2,6 +2,7 @@
 //! store before the next.
 
 mod identity;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::facts::TEXTS;
+use model::plan::FEWEST_TO_JUDGE;
 use model::{
     Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Schedule, Stop, SystemPlan,
 };
@@ -20,7 +22,7 @@ use crate::capacity_run::{check, for_money, seek, usual_loads};
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
-pub use crate::options::ExperimentOptions;
+pub use crate::options::{ExperimentOptions, TimeLimit};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
@@ -84,6 +86,8 @@ pub struct Conductor<'a> {
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
+    /// When the second round began: the first one loads.
+    second_began: Option<Instant>,
     /// Agents on this machine.
     co_located: Vec<u32>,
 }
@@ -114,6 +118,7 @@ impl<'a> Conductor<'a> {
             cases,
             done: 0,
             preparing: Duration::ZERO,
+            second_began: None,
             co_located,
         }
     }
@@ -366,8 +371,8 @@ impl<'a> Conductor<'a> {
     fn may_be_last(&self, run: PlannedRun) -> bool {
         let schedule = &self.plan.schedule;
         let until_sure = schedule.until_sure.filter(|until| until.stop != Stop::Never || until.max_time.is_some());
-        let first = until_sure.map_or(schedule.rounds, |until| until.first.min(schedule.rounds));
-        run.round + 1 >= first
+        let first = until_sure.map(|until| until.first).or(self.options.limit.map(|_| FEWEST_TO_JUDGE));
+        run.round + 1 >= first.unwrap_or(schedule.rounds).min(schedule.rounds)
     }
 
     fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
@@ -398,7 +403,8 @@ impl<'a> Conductor<'a> {
                 return Ok(ExperimentEnd::Interrupted);
             }
             if looked.replace(run.round) != Some(run.round)
-                && self.leave_out(run.round, started.elapsed(), observer)? > 0
+                && self.leave_out(run.round, started.elapsed(), observer)? + self.leave_out_late(run.round, observer)?
+                    > 0
             {
                 // Of what was still to be done: a run that failed in this sitting is not run again by it.
                 let still: BTreeSet<u32> = self.store.pending()?.iter().map(|run| run.position).collect();
@@ -434,38 +440,6 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(ExperimentEnd::Complete { failed })
-    }
-
-    /// Before a round of an experiment that ends when it is sure: takes what is settled out of it and of all that follow, or
-    /// everything once all is settled or there is no more time. Returns how many runs that spares.
-    fn leave_out(
-        &mut self,
-        round: u32,
-        spent: Duration,
-        observer: &mut dyn Observer,
-    ) -> Result<usize, ExperimentError> {
-        let (Some(until), Some(judge)) = (self.plan.schedule.until_sure, self.options.judge.clone()) else {
-            return Ok(0);
-        };
-        if round < until.first {
-            return Ok(0);
-        }
-        let look = judge.look(self.store, round)?;
-        let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
-        let is_late = until.max_time.is_some_and(|most| spent >= most);
-        if look.rows.is_empty() && !is_late {
-            // A single system: there is nothing to be sure of.
-            return Ok(0);
-        }
-        let is_sure = look.settled.len() == all.len();
-        observer.looked(round, &look, is_late);
-        let left_out = match until.stop {
-            _ if is_late => &all,
-            Stop::Rows | Stop::All if is_sure => &all,
-            Stop::Rows => &look.settled,
-            Stop::All | Stop::Never => return Ok(0),
-        };
-        Ok(self.store.leave_out(left_out, round)?)
     }
 
     /// What fails here is tried again by the system's next run, whose failure it is if it fails again.

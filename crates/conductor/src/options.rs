@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
 use store::Rest;
@@ -15,6 +15,23 @@ use workloads::workload::Grants;
 
 /// For a server that went away.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A time that was promised for an experiment, with loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimit {
+    pub began: Instant,
+    pub time: Duration,
+}
+
+impl TimeLimit {
+    /// How much longer than promised an experiment may take, as a share.
+    const SLACK: f64 = 0.05;
+
+    /// Whether it would be over after `more` from now on.
+    pub(crate) fn ends_before(&self, more: Duration) -> bool {
+        self.began.elapsed() + more > self.time.mul_f64(1.0 + TimeLimit::SLACK)
+    }
+}
 
 #[derive(Clone)]
 pub struct ExperimentOptions {
@@ -37,6 +54,8 @@ pub struct ExperimentOptions {
     pub rest: Rest,
     /// The judge of a plan that ends when it is sure.
     pub judge: Option<Arc<dyn Judge>>,
+    /// The time into which rounds are to fit.
+    pub limit: Option<TimeLimit>,
     /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
     pub extends: bool,
 }
@@ -56,6 +75,7 @@ impl ExperimentOptions {
             patience: TIMEOUT,
             rest: Rest::WholeRounds,
             judge: None,
+            limit: None,
             extends: false,
         }
     }

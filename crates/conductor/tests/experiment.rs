@@ -15,8 +15,9 @@ mod toy;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use conductor::experiment::ExperimentOptions;
+use conductor::experiment::{ExperimentOptions, TimeLimit};
 use conductor::look::Judge;
 use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use load::observer::{ExperimentProgress, Observer, Silent};
@@ -259,6 +260,23 @@ fn a_row_that_opens_again_after_its_case_left_ends_open() {
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!(seen.started.iter().filter(|(round, _)| *round >= 6).count(), 1, "{:?}", seen.started);
     assert_eq!(seen.open, [1, 1]);
+}
+
+#[test]
+fn no_round_begins_that_would_end_beyond_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("", "", "rounds = 9\nduration = \"50ms\"");
+    let rounds_within = |name: &str, time: Duration| {
+        let mut store = create(&folder.path().join(name), &plan);
+        let limit = Some(TimeLimit { began: Instant::now(), time });
+        let options = ExperimentOptions { limit, ..options() };
+        let ended = Conductor::new(&registry(), &plan, &mut store, options).run(&mut Silent).unwrap();
+        assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
+        assert_eq!(store.pending().unwrap(), []);
+        store.runs().unwrap().len() / plan.cases().len()
+    };
+    assert_eq!(rounds_within("short.etalon", Duration::from_millis(1)), 6, "those of a verdict are run");
+    assert_eq!(rounds_within("long.etalon", Duration::from_secs(3_600)), 9);
 }
 
 #[test]

@@ -159,12 +159,14 @@ impl Evidence {
         found.completed(&series)
     }
 
-    /// How many rounds were run, or are to be: an experiment that ends when it is sure has as many as that took.
+    /// How many rounds were run, or are to be: an experiment that ends when it is sure, or after a time, has as many as that took.
     pub fn rounds(&self) -> u32 {
         let schedule = &self.header.plan.schedule;
-        schedule.until_sure.map_or(schedule.rounds, |_| {
-            self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max().unwrap_or_default()
-        })
+        let last = self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max();
+        match schedule.until_sure {
+            Some(_) => last.unwrap_or_default(),
+            None => last.map_or(schedule.rounds, |last| last.min(schedule.rounds)),
+        }
     }
 
     /// The same of the case that has the fewest.

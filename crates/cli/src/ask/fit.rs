@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use conductor::Registry;
 use conductor::capacity_run::usual_loads;
-use model::{Length, Plan, Promise};
+use model::{Length, Plan, Promise, Schedule, duration};
 
-use crate::commands::plan::expected_whole;
+use super::short_length;
+use crate::commands::plan::{ExpectedTime, expected_time};
 use crate::error::CliError;
 use crate::progress::{clock, seeks};
 
@@ -20,12 +21,38 @@ pub struct Fitted {
     pub duration: Duration,
 }
 
+/// Keys of the schedule that the user sets, so that they are not fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fixed {
+    pub rounds: bool,
+    pub warmup: bool,
+    pub length: bool,
+}
+
+impl Fixed {
+    /// Finds them among the keys of `--set`.
+    pub fn from_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Fixed {
+        let mut fixed = Fixed::default();
+        for key in keys {
+            match key {
+                "schedule.rounds" => fixed.rounds = true,
+                "schedule.warmup" => fixed.warmup = true,
+                "schedule.duration" | "schedule.transactions" => fixed.length = true,
+                _ => {}
+            }
+        }
+        fixed
+    }
+}
+
 /// Time of an experiment for which no time is named.
 const USUAL_TIME: Duration = Duration::from_secs(40);
 const FEWEST_ROUNDS: u32 = stats::MIN_ROUNDS;
 /// Longer runs rather than more rounds, beyond which the interval shrinks slowly.
 const USUAL_ROUNDS: u32 = 10;
 const MOST_ROUNDS: u32 = 30;
+/// More rounds of runs of a fixed length, or of steps.
+const MOST_OF_FIXED: u32 = 500;
 const SHORTEST: Duration = Duration::from_millis(500);
 /// Beyond this length more rounds show more than longer runs.
 const LONG_ENOUGH: Duration = Duration::from_secs(2);
@@ -39,62 +66,169 @@ const SEARCH: Fitted = Fitted {
 };
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Fits rounds and runs of a plan into a time.
+/// Rounds and runs of a question for which no time is named.
+///
+/// # Errors
+/// A benchmark cannot be run as its keys say.
+pub fn usual(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
+    let length = shortest_length(plan);
+    if seeks(plan) {
+        // A single system leaves nothing to be sure of.
+        let most_rounds = if plan.systems.len() > 1 { SEARCH.most_rounds } else { None };
+        return Ok(Fitted { most_rounds, duration: SEARCH.duration.max(length), ..SEARCH });
+    }
+    let mut bare = plan.clone();
+    bare.schedule.warmup = Duration::ZERO;
+    let each = length_at(&bare, registry, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
+    Ok(of_length(FEWEST_ROUNDS, each.max(length + WARMUP_LIMITS.0)))
+}
+
+/// Fits a plan's rounds and runs into a time, but for what is fixed; returns what that leaves, as a sentence.
 ///
 /// # Errors
 /// Not even the fewest rounds of the shortest runs fit.
-pub fn fit(plan: &Plan, time: Option<Duration>, registry: &Registry) -> Result<Fitted, CliError> {
-    let length = shortest_length(plan);
-    let shortest = length + WARMUP_LIMITS.0;
-    let Some(time) = time else {
-        if seeks(plan) {
-            // A single system leaves nothing to be sure of.
-            let most_rounds = if plan.systems.len() > 1 { SEARCH.most_rounds } else { None };
-            return Ok(Fitted { most_rounds, duration: SEARCH.duration.max(length), ..SEARCH });
-        }
-        let each = length_at(plan, registry, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
-        return Ok(of_length(FEWEST_ROUNDS, each.max(shortest)));
-    };
+pub fn fit(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<String, CliError> {
+    let steps = expected_time(plan, registry)?.steps;
+    let has_length = matches!(plan.schedule.length, Length::Duration(_)) && steps < plan.cases().len();
+    let fixed = Fixed { length: fixed.length || !has_length, warmup: fixed.warmup || !has_length, ..fixed };
+    let found = best(plan, time, fixed, registry)?.ok_or_else(|| too_short(plan, time, fixed, registry))?;
+    found.put_into(plan, fixed);
+    let loading = expected_time(plan, registry)?.loading;
+    let mut text = format!("`--for {}`: {} rounds", duration::format(time), plan.schedule.rounds);
+    if steps > 0 && !fixed.rounds {
+        text.push_str(" at most, as many as fit into it");
+    }
+    if let (true, Length::Duration(length)) = (has_length, plan.schedule.length) {
+        let run = if seeks(plan) { "short run" } else { "run" };
+        let warmup = short_length(plan.schedule.warmup);
+        text.push_str(&format!(", each {run} {} after a warm-up of {warmup}", short_length(length)));
+    }
+    if loading >= Duration::from_secs(1) {
+        text.push_str(&format!(", and about {} for loading", clock(loading)));
+    }
+    Ok(text)
+}
+
+/// The longest runs, or the most rounds beyond a length that is long enough.
+fn best(plan: &Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<Option<Fitted>, CliError> {
+    let bare = bare(plan, fixed);
+    let own = plan.schedule.rounds;
+    let range = if fixed.rounds { own..=own } else { FEWEST_ROUNDS..=MOST_ROUNDS };
+    if fixed.length {
+        let rounds = if fixed.rounds { own } else { rounds_within(&bare, registry, time)? };
+        return with_length(&bare, registry, rounds, time);
+    }
+    let shortest = shortest_length(plan) + if fixed.warmup { Duration::ZERO } else { WARMUP_LIMITS.0 };
     let mut best = None;
-    for rounds in FEWEST_ROUNDS..=MOST_ROUNDS {
-        let Some(each) = length_at(plan, registry, rounds, time)?.filter(|each| *each >= shortest) else { break };
+    for rounds in range {
+        let Some(each) = length_at(&bare, registry, rounds, time)?.filter(|each| *each >= shortest) else { break };
         let wanted = if rounds <= USUAL_ROUNDS { LONG_ENOUGH } else { LONG };
         if best.is_some() && each < wanted {
             break;
         }
-        best = Some(of_length(rounds, each));
+        best = Some(if fixed.warmup {
+            Fitted { rounds, most_rounds: None, warmup: plan.schedule.warmup, duration: rounded(each) }
+        } else {
+            of_length(rounds, each)
+        });
     }
-    best.ok_or_else(|| {
-        let mut least = plan.clone();
-        least.schedule.rounds = FEWEST_ROUNDS;
-        least.schedule.warmup = WARMUP_LIMITS.0;
-        least.schedule.length = Length::Duration(length);
-        let runs = least.cases().len() as u32 * FEWEST_ROUNDS;
-        let needed = expected_whole(&least, registry).unwrap_or_default();
-        let message = format!(
-            "`--for {}` is too short for a verdict: {FEWEST_ROUNDS} rounds of {} cases are {runs} runs, about {}",
-            model::duration::format(time),
-            least.cases().len(),
-            clock(needed)
-        );
-        // A little more than is needed, since it is an estimate.
-        let seconds = needed.as_secs().next_multiple_of(10) + 10;
-        CliError::user(message).hint(format!(
-            "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",
-            model::duration::format(Duration::from_secs(seconds))
-        ))
-    })
+    Ok(best)
 }
 
-fn length_at(plan: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
+/// The plan without what is fitted.
+fn bare(plan: &Plan, fixed: Fixed) -> Plan {
     let mut bare = plan.clone();
-    bare.schedule.rounds = rounds;
-    bare.schedule.warmup = Duration::ZERO;
+    if !fixed.warmup {
+        // Of runs whose length is fixed the shortest warm-up is counted, and may take what is left over.
+        bare.schedule.warmup = if fixed.length { WARMUP_LIMITS.0 } else { Duration::ZERO };
+    }
+    bare
+}
+
+/// The most rounds of runs whose length is fixed: each takes as long as the one before it.
+fn rounds_within(bare: &Plan, registry: &Registry, time: Duration) -> Result<u32, CliError> {
+    let of = |rounds: u32| {
+        let mut plan = bare.clone();
+        plan.schedule.rounds = rounds;
+        expected_time(&plan, registry).map(ExpectedTime::whole)
+    };
+    let (least, more) = (of(FEWEST_ROUNDS)?, of(FEWEST_ROUNDS + 1)?);
+    let each = more.saturating_sub(least).max(Duration::from_millis(1));
+    let further = time.saturating_sub(least).as_millis() / each.as_millis();
+    Ok(FEWEST_ROUNDS + u32::try_from(further).unwrap_or(MOST_OF_FIXED).min(MOST_OF_FIXED))
+}
+
+/// So many rounds of runs whose length is fixed, if they fit.
+fn with_length(bare: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
+    let mut plan = bare.clone();
+    plan.schedule.rounds = rounds;
+    let Some(left) = time.checked_sub(expected_time(&plan, registry)?.whole()) else { return Ok(None) };
+    let each = WARMUP_LIMITS.0 + left / loads(&plan).max(1);
+    let duration = if let Length::Duration(length) = plan.schedule.length { length } else { Duration::ZERO };
+    // A warm-up that is fitted takes what is left, up to a sixth of a run.
+    let warmup = rounded(each.min(duration / 5).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
+    Ok(Some(Fitted { rounds, most_rounds: None, warmup, duration }))
+}
+
+impl Fitted {
+    /// The fit that a plan has, whose runs have a length of time.
+    pub fn from_plan(plan: &Plan) -> Fitted {
+        let schedule = &plan.schedule;
+        let duration = if let Length::Duration(length) = schedule.length { length } else { SHORTEST };
+        Fitted { rounds: schedule.rounds, most_rounds: None, warmup: schedule.warmup, duration }
+    }
+
+    fn put_into(self, plan: &mut Plan, fixed: Fixed) {
+        let schedule = &mut plan.schedule;
+        if !fixed.rounds {
+            (schedule.rounds, schedule.until_sure) = (self.rounds, None);
+        }
+        if !fixed.warmup {
+            schedule.warmup = self.warmup;
+        }
+        if !fixed.length {
+            schedule.length = Length::Duration(self.duration);
+        }
+    }
+}
+
+fn too_short(plan: &Plan, time: Duration, fixed: Fixed, registry: &Registry) -> CliError {
+    let mut least = bare(plan, fixed);
+    let rounds = if fixed.rounds { plan.schedule.rounds } else { FEWEST_ROUNDS };
+    let shortest = Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) };
+    shortest.put_into(&mut least, fixed);
+    let runs = least.cases().len() as u32 * rounds;
+    let needed = expected_time(&least, registry).unwrap_or_default().whole();
+    let message = format!(
+        "`--for {}` is too short for a verdict: {rounds} rounds of {} cases are {runs} runs, about {}",
+        duration::format(time),
+        least.cases().len(),
+        clock(needed)
+    );
+    // A little more than is needed, since it is an estimate.
+    let seconds = needed.as_secs().next_multiple_of(10) + 10;
+    CliError::user(message).hint(format!(
+        "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",
+        duration::format(Duration::from_secs(seconds))
+    ))
+}
+
+/// Number of loads of clients that are as long as the schedule says: searches have several a run.
+fn loads(plan: &Plan) -> u32 {
+    let cases = plan.cases();
+    let as_scheduled = cases.iter().filter(|case| !case.point.contains_key(Schedule::OWN_LENGTH));
+    as_scheduled.map(usual_loads).sum::<u32>() * plan.schedule.rounds
+}
+
+fn length_at(bare: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
+    let mut plan = bare.clone();
+    plan.schedule.rounds = rounds;
     // A search of shorter runs is refused.
-    let length = if seeks(plan) { shortest_length(plan) } else { Duration::ZERO };
-    bare.schedule.length = Length::Duration(length);
-    let runs = bare.cases().iter().map(usual_loads).sum::<u32>() * rounds;
-    Ok(time.checked_sub(expected_whole(&bare, registry)?).map(|left| left / runs.max(1) + length))
+    let length = if seeks(&plan) { shortest_length(&plan) } else { Duration::ZERO };
+    plan.schedule.length = Length::Duration(length);
+    let expected = expected_time(&plan, registry)?;
+    let runs = loads(&plan).saturating_sub(expected.steps as u32 * rounds);
+    Ok(time.checked_sub(expected.whole()).map(|left| left / runs.max(1) + length))
 }
 
 /// The shortest measured part: longer than a response that keeps a promise.

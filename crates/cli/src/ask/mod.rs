@@ -1,7 +1,7 @@
 //! One's own question: from systems and scripts on the command line to the text of a plan, as `etalon init` writes it.
 
 mod benchmarks;
-mod fit;
+pub mod fit;
 mod names;
 mod tables;
 pub mod words;
@@ -15,11 +15,10 @@ use model::plan::{Changes, NamedSystem, PrivateServer, without_password};
 use model::{Catalog, Plan, SystemPlan, duration};
 
 use self::benchmarks::Asked;
-use self::fit::Fitted;
+use self::fit::{Fitted, Fixed};
 use self::words::{SystemWord, Word};
 use crate::args::Question;
 use crate::error::CliError;
-use crate::progress::seeks;
 use crate::source::plan_errors;
 
 /// Whether passwords of URLs are written.
@@ -98,19 +97,17 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     };
     let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &Changes::default(), &catalog, 0);
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
-    let fitted = fit::fit(&parsed, time, registry)?;
     let mut notes = draft.asked.notes.clone();
+    let fitted = match time {
+        None => fit::usual(&parsed, registry)?,
+        Some(time) => {
+            let mut timed = parsed.clone();
+            notes.push(fit::fit(&mut timed, time, Fixed::default(), registry)?);
+            Fitted::from_plan(&timed)
+        }
+    };
     notes.extend(tables::choose(&mut draft.asked, &parsed, set, registry));
     notes.extend(draft.note_of_empty_servers());
-    if let Some(time) = time {
-        let (length, warmup) = (short_length(fitted.duration), short_length(fitted.warmup));
-        let run = if seeks(&parsed) { "short run" } else { "run" };
-        notes.push(format!(
-            "`--for {}`: {} rounds, each {run} {length} after a warm-up of {warmup}",
-            duration::format(time),
-            fitted.rounds
-        ));
-    }
     Ok(Made { text: draft.text(fitted, passwords), notes })
 }
 
@@ -244,10 +241,10 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
 }
 
 impl Question {
-    /// Whether it says more than which systems, which a plan says itself.
+    /// Whether it says more than which systems and how long, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
         let has_lists = !(self.clients.is_empty() && self.script.is_empty() && self.scale.is_empty());
-        has_lists || self.time.is_some() || self.threads.is_some() || self.p99.is_some()
+        has_lists || self.threads.is_some() || self.p99.is_some()
     }
 
     /// The `--name`.
@@ -265,7 +262,11 @@ impl Question {
     }
 }
 
-fn time_of(text: &str) -> Result<Duration, CliError> {
+/// Reads the value of `--for`.
+///
+/// # Errors
+/// It is no length of time.
+pub fn time_of(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| no_duration(text, &error.to_string()))
 }
 
@@ -293,7 +294,8 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn quoted_key(key: &str) -> String {
+/// A key of TOML, in quotes where it needs them.
+pub fn quoted_key(key: &str) -> String {
     let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if is_bare { key.to_owned() } else { quoted(key) }
 }

@@ -70,6 +70,10 @@ fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) disk_bytes: u64,
+    /// The runs of all rounds, without loading.
+    running: Duration,
+    /// Cases that are a step, as long as it takes.
+    steps: usize,
     loading: Duration,
     /// How long the tables are checked, outside the measured parts.
     checking: Duration,
@@ -83,6 +87,10 @@ pub(super) struct Work {
 }
 
 impl Work {
+    fn expected(&self) -> ExpectedTime {
+        ExpectedTime { running: self.running, loading: self.loading + self.checking, steps: self.steps }
+    }
+
     /// Adds the time and space of tables that étalon makes.
     fn add_tables(&mut self, case: &Case, data: &Dataset, reset: Reset, plan: &Plan) {
         let size_bytes = data.size_bytes;
@@ -144,13 +152,21 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             let able = able.and_then(|()| registry.refuse_warm(system, task, &plan.schedule));
             able.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
         }
-        if let Action::Stream(stream) = &task.action {
-            work.streams.push(case.clone());
-            let checking = stream.work.checking();
-            let runs = f64::from(plan.schedule.rounds);
-            work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
-        }
         let size_bytes = task.dataset.size_bytes;
+        match &task.action {
+            Action::Stream(stream) => {
+                work.streams.push(case.clone());
+                work.running += time_of_runs(plan, &case);
+                let checking = stream.work.checking();
+                let runs = f64::from(plan.schedule.rounds);
+                work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
+            }
+            Action::Step(_) => {
+                work.steps += 1;
+                let each = PREPARATION + Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
+                work.running += each * plan.schedule.rounds;
+            }
+        }
         let reset = reset_of(&case.system, size_bytes, plan, registry)?;
         if !task.dataset.files.is_empty() {
             // Made once per run, for all benchmarks.
@@ -196,12 +212,28 @@ fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Re
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 
-/// The expected time with loading.
+/// How long a plan is expected to take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExpectedTime {
+    pub running: Duration,
+    /// Loading and checking of tables.
+    pub loading: Duration,
+    /// Cases that are a step, which takes as long as it takes.
+    pub steps: usize,
+}
+
+impl ExpectedTime {
+    pub fn whole(self) -> Duration {
+        self.running + self.loading
+    }
+}
+
+/// The expected time of a plan.
 ///
 /// # Errors
 /// A benchmark cannot be run as its keys say.
-pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliError> {
-    work_of(plan, registry).map(|work| expected_time(plan) + work.loading + work.checking)
+pub fn expected_time(plan: &Plan, registry: &Registry) -> Result<ExpectedTime, CliError> {
+    work_of(plan, registry).map(|work| work.expected())
 }
 
 /// What keeps it from its verdicts and is known before.
@@ -209,19 +241,13 @@ pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     work_of(plan, registry).map_or_else(|_| Vec::new(), |work| plan_warnings(plan, registry, &work))
 }
 
-/// The expected time without loading.
-pub fn expected_time(plan: &Plan) -> Duration {
-    plan.cases()
-        .iter()
-        .map(|case| {
-            let length = match plan.schedule.length_at(&case.point) {
-                Length::Duration(duration) => duration,
-                Length::Transactions(_) => Duration::ZERO,
-            };
-            (plan.schedule.warmup + length + PREPARATION) * usual_loads(case)
-        })
-        .sum::<Duration>()
-        * plan.schedule.rounds
+/// The runs of a case that is a load, in all rounds, without loading.
+fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
+    let length = match plan.schedule.length_at(&case.point) {
+        Length::Duration(duration) => duration,
+        Length::Transactions(_) => Duration::ZERO,
+    };
+    (plan.schedule.warmup + length + PREPARATION) * usual_loads(case) * plan.schedule.rounds
 }
 
 /// `about 2:05:00 at most`, with a caution where the plan counts transactions; `whole` is the time of all its rounds.
@@ -331,7 +357,7 @@ fn as_text(
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     tell_rounds(&mut text, plan, seed, width);
-    let whole = expected_time(plan) + work.loading + work.checking;
+    let whole = work.expected().whole();
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
@@ -459,7 +485,7 @@ fn as_json(
         "systems": systems,
         "cases": plan.cases(),
         "order": known_order(plan, seed),
-        "expected_s": (expected_time(plan) + work.loading + work.checking).as_secs_f64(),
+        "expected_s": work.expected().whole().as_secs_f64(),
         "checking_s": work.checking.as_secs_f64(),
         "disk_bytes": work.disk_bytes,
         "warnings": warnings.iter().map(PlanWarning::as_json).collect::<Vec<_>>(),

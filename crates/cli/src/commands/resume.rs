@@ -121,12 +121,17 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
 /// The plan read again from its file, with its passwords; refused if it has changed. If the file is gone, the stored
 /// plan.
 fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
-    let Some(source) = source_of(header) else { return Ok(stored_plan(header)) };
+    let Some(mut source) = source_of(header) else { return Ok(stored_plan(header)) };
     if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
         printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
         return Ok(stored_plan(header));
     }
+    let is_fitted = source.question.time.take().is_some();
     let loaded = source::load(&source, registry, header.plan.schedule.seed);
+    let loaded = match loaded {
+        Ok(loaded) if is_fitted => Ok(Loaded { plan: fitted_like(&loaded.plan, &header.plan), ..loaded }),
+        loaded => loaded,
+    };
     match (loaded, &header.plan_path) {
         (Ok(loaded), _) if is_as_begun(&loaded.plan, &header.plan) => {
             Ok(Loaded { plan: extended_like(&loaded.plan, &header.plan), ..loaded })
@@ -175,6 +180,19 @@ fn changed_part(now: &Plan, was: &Plan) -> String {
         (None, None) if was.fleet != now.fleet => "`[fleet]`".to_owned(),
         (None, None) => "how its systems are compared".to_owned(),
     }
+}
+
+/// Gives a plan the rounds and runs that were fitted into a time when it was begun.
+fn fitted_like(plan: &Plan, stored: &Plan) -> Plan {
+    let begun = stored.schedule.as_begun();
+    let schedule = Schedule {
+        rounds: begun.rounds,
+        until_sure: plan.schedule.until_sure.filter(|_| begun.stop.is_some()),
+        warmup: stored.schedule.warmup,
+        length: stored.schedule.length,
+        ..plan.schedule.clone()
+    };
+    Plan { schedule, ..plan.clone() }
 }
 
 /// Adds the rounds that `etalon extend` added to the plan as it was started.

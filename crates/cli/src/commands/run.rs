@@ -3,8 +3,9 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use conductor::experiment::ExperimentOptions;
+use conductor::experiment::{ExperimentOptions, TimeLimit};
 use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
@@ -18,7 +19,8 @@ use workloads::workload::Grants;
 
 use super::plan::{lengthened_text, runs_text, time_text};
 use super::report::conclude;
-use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
+use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
+use crate::ask::{quoted_key, time_of};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
 use crate::judge::ByReport;
@@ -56,6 +58,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
 
 /// Runs into a store in the folder of the results.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
+    let limit = time_limit(&args.source)?;
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
@@ -63,9 +66,15 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
-    let options = options(args.conduct.yes, &args.conduct.loading, printer);
+    let options = ExperimentOptions { limit, ..options(args.conduct.yes, &args.conduct.loading, printer) };
     let result = conduct(registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer);
     finish(result, store, loaded, &path, args.conduct.format, printer)
+}
+
+/// The time that was promised, unless the number of rounds was, too.
+fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
+    let time = source.question.time.as_deref().filter(|_| !source.fixed().rounds);
+    time.map(|time| Ok(TimeLimit { began: Instant::now(), time: time_of(time)? })).transpose()
 }
 
 /// Reads the experiment's options from the command line.
@@ -309,7 +318,7 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
 
 fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     let seed = plan.schedule.seed;
-    let expected = super::plan::expected_whole(plan, registry).unwrap_or_default();
+    let expected = super::plan::expected_time(plan, registry).unwrap_or_default().whole();
     printer.note(&format!(
         "{}: {}, {}, {}, {}, {}; seed {seed}",
         plan.name,

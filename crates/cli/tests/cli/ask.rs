@@ -93,6 +93,30 @@ fn the_time_of_an_experiment_is_spread_over_rounds_and_runs() {
 }
 
 #[test]
+fn a_time_is_kept_whatever_plan_and_set_say() {
+    let scene = Scene::new();
+    let asked: [&[&str]; 8] = [
+        &["quickstart"],
+        &[SIMS[0], SIMS[1], "--set", "schedule.duration=700ms"],
+        &[SIMS[0], SIMS[1], "--rounds", "8"],
+        &[SIMS[0], SIMS[1], "--set", "schedule.warmup=300ms", "--clients", "2"],
+        &[SIMS[0], "--aa"],
+        &["sqlite:a.db", "sqlite:b.db", "--set", "benchmarks.*.scale=5"],
+        &["sqlite:a.db", "--script", "select-only", "--clients", "1,2,4"],
+        &[".", "--clients", "1"],
+    ];
+    for (time, seconds) in [("1m", 60.0), ("2m", 120.0), ("5m", 300.0), ("15m", 900.0)] {
+        for words in asked {
+            let ran = scene.etalon(&[&["plan", "--json", "--for", time], words].concat());
+            ran.says(0, &[&format!("`--for {time}`: ")]);
+            let expected = object(&ran)["expected_s"].as_f64().unwrap();
+            assert!((0.9 * seconds..=1.01 * seconds).contains(&expected), "{time} {words:?}: {expected} s");
+        }
+    }
+    scene.etalon(&["plan", "spatial", "--for", "1m"]).says(0, &["rounds at most, as many as fit into it"]);
+}
+
+#[test]
 fn what_the_hint_of_a_short_time_says_is_enough() {
     let scene = Scene::new();
     let refused = scene.etalon(&[&["plan", "--for", "5s"], &SIMS[..]].concat());
@@ -175,7 +199,7 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["quickstart", "sim:"], &["`quickstart` is a plan", "--system NAME=URL"]);
     says(&["sim:", "quickstart"], &["`quickstart` is a plan", "--system NAME=URL"]);
     says(&["quickstart", "--clients", "4"], &["--set 'benchmarks.*.clients=[4]'"]);
-    says(&["quickstart", "--for", "4m"], &["--set schedule.rounds=6"]);
+    says(&["quickstart", "--for", "1s"], &["`--for 1s` is too short for a verdict"]);
     says(&["sim:", "--name", " "], &["`--name` is empty"]);
     says(&["./nothing"], &["there is no such file"]);
     says(&["me:hunter2@h/d", "sim:"], &["`me:***@h/d` is neither"]);

@@ -13,6 +13,9 @@ const QUICK: &str = "--quick";
 /// This option wins over `--set schedule.rounds`.
 const ROUNDS: &str = "--rounds";
 const ROUNDS_KEY: &str = "schedule.rounds";
+const LENGTH_KEY: &str = "schedule.duration";
+/// More or longer runs do not fit into the time that was given.
+const FOR: &str = "--for";
 pub(super) const ALLOW_UNEQUAL: &str = "--allow-unequal-durability";
 pub(super) const ALLOW_DIFFERENT: &str = "--allow-different-rows";
 pub(super) const ALLOW_SEQUENTIAL: &str = "--allow-sequential-order";
@@ -80,13 +83,14 @@ fn words(command: &str) -> Option<(Vec<String>, usize)> {
 fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
     let (words, verb) = words(began)?;
     let sets_rounds = set.contains_key(ROUNDS_KEY);
+    let is_longer = sets_rounds || set.contains_key(LENGTH_KEY);
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
         let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair, set));
-        if next_is_set || (word == ROUNDS && sets_rounds) {
+        if next_is_set || (word == ROUNDS && sets_rounds) || (word == FOR && is_longer) {
             words.next();
-        } else if sets_rounds && word.strip_prefix(ROUNDS).is_some_and(|rest| rest.starts_with('=')) {
+        } else if (sets_rounds && is_assigned(&word, ROUNDS)) || (is_longer && is_assigned(&word, FOR)) {
             continue;
         } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair, set)) && !(is_whole && word == QUICK) {
             kept.push(word);
@@ -101,6 +105,11 @@ fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_who
         _ => drop(kept.splice(verb + 1..verb + 1, added)),
     }
     kept.iter().map(|word| quoted(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
+}
+
+/// Whether a word is an option with its value behind `=`.
+fn is_assigned(word: &str, option: &str) -> bool {
+    word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
 }
 
 fn is_set(pair: &str, set: &BTreeMap<String, String>) -> bool {
@@ -145,6 +154,12 @@ mod tests {
             assert_eq!(shorter.unwrap(), "etalon run p.toml --label x --set schedule.rounds=24");
             let kept = command(&format!("etalon run p.toml {rounds}"), &BTreeMap::new(), &[], false);
             assert_eq!(kept.unwrap(), format!("etalon run p.toml {rounds}"));
+        }
+        for time in ["--for 1m", "--for=1m"] {
+            assert_eq!(again(&format!("etalon run a b {time}")).unwrap(), "etalon run a b --set schedule.rounds=24");
+            let warm = BTreeMap::from([("schedule.warmup".to_owned(), "2s".to_owned())]);
+            let kept = command(&format!("etalon run a b {time}"), &warm, &[], false).unwrap();
+            assert_eq!(kept, format!("etalon run a b {time} --set schedule.warmup=2s"));
         }
         assert_eq!(command("etalon run a --quick", &BTreeMap::new(), &[], true).unwrap(), "etalon run a");
         let quoted = BTreeMap::from([("benchmarks.\"a b\".tasks".to_owned(), "9".to_owned())]);

@@ -1,0 +1,78 @@
+//! Decides before each round which of its runs are still wanted.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use load::observer::Observer;
+use model::Stop;
+use model::plan::FEWEST_TO_JUDGE;
+
+use super::{Conductor, ExperimentError};
+
+impl Conductor<'_> {
+    /// Before a round of an experiment that ends when it is sure: takes what is settled out of it and of all that follow, or
+    /// everything once all is settled or there is no more time. Returns how many runs that spares.
+    pub(super) fn leave_out(
+        &mut self,
+        round: u32,
+        spent: Duration,
+        observer: &mut dyn Observer,
+    ) -> Result<usize, ExperimentError> {
+        let (Some(until), Some(judge)) = (self.plan.schedule.until_sure, self.options.judge.clone()) else {
+            return Ok(0);
+        };
+        if round < until.first {
+            return Ok(0);
+        }
+        let look = judge.look(self.store, round)?;
+        let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
+        let is_late = until.max_time.is_some_and(|most| spent >= most);
+        if look.rows.is_empty() && !is_late {
+            // A single system: there is nothing to be sure of.
+            return Ok(0);
+        }
+        let is_sure = look.settled.len() == all.len();
+        observer.looked(round, &look, is_late);
+        let left_out = match until.stop {
+            _ if is_late => &all,
+            Stop::Rows | Stop::All if is_sure => &all,
+            Stop::Rows => &look.settled,
+            Stop::All | Stop::Never => return Ok(0),
+        };
+        Ok(self.store.leave_out(left_out, round)?)
+    }
+
+    /// Before a round: takes it and all that follow out of the plan, if the promised time would be over before its end. Returns how
+    /// many runs that spares.
+    pub(super) fn leave_out_late(&mut self, round: u32, observer: &mut dyn Observer) -> Result<usize, ExperimentError> {
+        let Some(limit) = self.options.limit else { return Ok(0) };
+        if round <= 1 {
+            self.second_began = (round == 1).then(Instant::now);
+            return Ok(0);
+        }
+        let Some(second_began) = self.second_began else { return Ok(0) };
+        let each = second_began.elapsed() / (round - 1);
+        let time = model::duration::format(limit.time);
+        if round < FEWEST_TO_JUDGE {
+            if round == 2 && limit.ends_before(each * (FEWEST_TO_JUDGE - round)) {
+                observer.warning(&format!(
+                    "a round takes about {}, so that the {FEWEST_TO_JUDGE} of a verdict take longer than `--for {time}`",
+                    model::duration::rounded(each)
+                ));
+            }
+            return Ok(0);
+        }
+        if !limit.ends_before(each) {
+            return Ok(0);
+        }
+        let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
+        let spared = self.store.leave_out(&all, round)?;
+        if spared > 0 {
+            observer.warning(&format!(
+                "ends after {round} of {} rounds: a further one would last beyond `--for {time}`",
+                self.plan.schedule.rounds
+            ));
+        }
+        Ok(spared)
+    }
+}
