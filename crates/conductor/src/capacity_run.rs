@@ -340,12 +340,11 @@ pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failur
         }
         (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refusal(
             "a response that takes as long as the whole short run would keep it",
-            "promise less time, or write a longer `duration` under `[schedule]`",
+            "promise less time, or set a longer `schedule.duration`",
         ),
-        (Some(_), Length::Transactions(_)) => refusal(
-            "short runs at a rate last a time, and the schedule counts transactions",
-            "write `duration` under `[schedule]`",
-        ),
+        (Some(_), Length::Transactions(_)) => {
+            refusal("short runs at a rate last a time, and the schedule counts transactions", "set `schedule.duration`")
+        }
         _ => task.check(schedule),
     }
 }

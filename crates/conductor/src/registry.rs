@@ -138,9 +138,9 @@ impl Registry {
         if engine.empties_caches(&system) {
             return Ok(());
         }
-        let tried = format!("use `caches = \"cold\"` with the system `{}`", system.name);
+        let tried = format!("use `schedule.caches = \"cold\"` with the system `{}`", system.name);
         let cause = "étalon can empty the caches only of a server that it has started itself, and of SQLite";
-        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `caches` out, or the system"))
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `schedule.caches` out, or the system"))
     }
 
     /// Whether the system's engine has the procedures that a task calls, as known without connecting.

@@ -172,7 +172,7 @@ pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
     let Some((kind, cause)) = fatal_cause(counts) else { return Ok(()) };
     let failure = Failure::new(kind, "finish the run", cause);
     Err(match kind {
-        FailureKind::NothingEnded => failure.hint("write a longer `duration` under `[schedule]`"),
+        FailureKind::NothingEnded => failure.hint("set a longer `schedule.duration`"),
         _ => failure,
     })
 }

@@ -381,7 +381,7 @@ fn as_text(
     }
     if plan.schedule.order == Order::Sequential && !plan.comparison.allow_sequential_order && plan.systems.len() > 1 {
         let said = "in a sequential order there will be figures but no verdict: order and time are confounded. \
-                    `allow_sequential_order = true` allows one";
+                    `allow_sequential_order = true` in the plan, or `--allow-sequential-order`, allows one";
         text.push_str(&wrapped(said, width, 4));
     }
     for warning in warnings {

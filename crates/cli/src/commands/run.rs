@@ -204,9 +204,12 @@ pub fn finish(
 
 /// An error that ends the experiment. The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
-    // Of a plan that étalon made itself the user has seen no line.
-    let place = if loaded.name != source::COMMAND_LINE { error.place(loaded) } else { None };
-    let error = place.into_iter().fold(CliError::from(error), CliError::at);
+    let error = match as_typed(&error) {
+        // Of a plan that étalon made itself the user has seen no line.
+        Some(typed) if loaded.name == source::COMMAND_LINE => CliError::from(error).hint(typed),
+        _ if loaded.name == source::COMMAND_LINE => CliError::from(error),
+        _ => error.place(loaded).into_iter().fold(CliError::from(error), CliError::at),
+    };
     let further = go_on(&store).unwrap_or_else(|error| error.to_string());
     match store.close_unless_untouched() {
         Ok(Kept::No) => {
@@ -230,9 +233,25 @@ pub fn resume_command(path: &Path) -> String {
     verb_command("resume", path)
 }
 
+/// Quoted for a shell.
+pub fn extend_command(path: &Path) -> String {
+    verb_command("extend", path)
+}
+
 fn verb_command(verb: &str, store: &Path) -> String {
     let path = store.to_string_lossy();
     format!("etalon {verb} {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
+}
+
+/// Where a key that the plan refuses is typed, if there is no file to write it into.
+fn as_typed(error: &ExperimentError) -> Option<String> {
+    let (table, name, failure) = match error {
+        ExperimentError::System { system, failure } => ("systems", system, failure),
+        ExperimentError::Benchmark { benchmark, failure } => ("benchmarks", benchmark, failure),
+        _ => return None,
+    };
+    let is_of_plan = matches!(failure.kind, FailureKind::Plan | FailureKind::Unsupported | FailureKind::NotOurs);
+    is_of_plan.then(|| format!("a key of it is typed as `--set '{table}.{}.KEY=VALUE'`", quoted_key(name)))
 }
 
 trait Place {
@@ -242,11 +261,6 @@ trait Place {
 impl Place for ExperimentError {
     fn place(&self, loaded: &Loaded) -> Option<String> {
         let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| is_mentioned(self, line))?;
-/// Quoted for a shell.
-pub fn extend_command(path: &Path) -> String {
-    verb_command("extend", path)
-}
-
         Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
     }
 }

@@ -177,7 +177,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
     for (key, at) in of_range {
         if let (None, Some(at)) = (first, at) {
             let message = format!("`{key}` in `[schedule]` is for an experiment that ends when it is sure");
-            problems.add(at, message, Some(format!("write a range, such as `rounds = \"{FEWEST_TO_JUDGE}..60\"`")));
+            problems.add(at, message, Some(format!("give it a range of rounds, such as `--rounds {FEWEST_TO_JUDGE}..60`, or `rounds = \"{FEWEST_TO_JUDGE}..60\"` in the plan")));
         }
     }
     let first = first?;

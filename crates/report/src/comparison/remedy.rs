@@ -560,7 +560,7 @@ fn fix_failures(reason: &str, is_lost_to_others: bool) -> String {
         return advice.to_owned();
     }
     let tries = if is_lost_to_others {
-        "; what loses against others is tried until it succeeds by `max_tries = 0`"
+        "; what loses against others is tried until it succeeds by `--set 'benchmarks.*.max_tries=0'`"
     } else {
         ""
     };

@@ -128,7 +128,7 @@ fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
         Some(length) if length.is_zero() => Err(refuse("`duration` is 0", "write a length of time such as \"10s\"")),
         Some(_) if keys.promise_p99.is_some() => {
             let cause = "the short runs that find the rate of a `promise` are as long as the schedule says";
-            Err(refuse(cause, "write `duration` under `[schedule]`"))
+            Err(refuse(cause, "set `schedule.duration`"))
         }
         _ => Ok(()),
     }
