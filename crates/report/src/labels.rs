@@ -41,13 +41,18 @@ pub fn arrow(direction: Direction) -> &'static str {
 
 /// The unit for both sides' figures.
 pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
+    unit_of(&row.metric, [&row.a, &row.b])
+}
+
+/// The unit for the figures of these sides.
+pub fn unit_of<'m, 's>(metric: &'m Metric, sides: impl IntoIterator<Item = &'s Side>) -> RowUnit<'m> {
     let figures: Vec<f64> =
-        [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median))).collect();
+        sides.into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median))).collect();
     // A time without a figure stands next to others of its kind, which are mostly in milliseconds.
-    if figures.is_empty() && is_time(&row.metric.unit) {
-        return RowUnit::named(&row.metric.unit, "ms");
+    if figures.is_empty() && is_time(&metric.unit) {
+        return RowUnit::named(&metric.unit, "ms");
     }
-    RowUnit::new(&row.metric.unit, figures)
+    RowUnit::new(&metric.unit, figures)
 }
 
 pub fn change(row: &Comparison) -> Option<Change> {

@@ -1,9 +1,9 @@
 //! Figures of a single system, without comparison.
 
-use model::{Metric, Point, Quantity};
+use model::{Metric, Point, Quantity, Role};
 
 use super::judging::{self, Index};
-use super::options::MetricFilter;
+use super::options::{MetricFilter, is_quantile_of};
 use super::row::{NoVerdict, Side};
 use super::set::Rules;
 use super::warning::Warning;
@@ -23,6 +23,13 @@ pub struct Figure {
     pub no_verdict: Option<NoVerdict>,
 }
 
+/// Whether a metric is a mean of which no quantile that a verdict rests on has a value: there were too few operations.
+fn stands_in(index: &Index<'_>, case: u32, mean: &str, metrics: &[Metric]) -> bool {
+    let quantiles: Vec<&Metric> =
+        metrics.iter().filter(|metric| metric.role == Role::Primary && is_quantile_of(&metric.id, mean)).collect();
+    !quantiles.is_empty() && quantiles.iter().all(|metric| index.points(&[case], &metric.id).is_empty())
+}
+
 /// The figures of every case and metric, whatever is shown.
 pub fn all_figures(evidence: &Evidence, rules: &Rules) -> Vec<Figure> {
     figures(evidence, &Index::new(evidence), &MetricFilter::All, rules)
@@ -38,10 +45,14 @@ pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, ru
             .iter()
             .filter_map(|key| Some((key.as_str(), case.point.get(key)?.to_string())));
         let label = model::keys_text(keys);
-        let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
+        let metrics = index.metrics.get(&case.benchmark).map_or(&[][..], Vec::as_slice);
         let no_verdict = judging::voiding_mark(&index.lookup, &[number as u32]);
         let mut marks = judging::marks(&index.lookup, &[number as u32], None);
-        for metric in metrics.filter(|metric| filter.shows(metric)) {
+        let is_shown = |metric: &&Metric| {
+            filter.shows(metric)
+                || (*filter == MetricFilter::Primary && stands_in(index, number as u32, &metric.id, metrics))
+        };
+        for metric in metrics.iter().filter(is_shown) {
             let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
             let is_empty = side.runs.iter().all(|point| point.value == 0.0);

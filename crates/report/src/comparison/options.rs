@@ -37,6 +37,12 @@ pub(crate) fn is_named(id: &str, name: &str) -> bool {
     id == name || id.split_once('/').is_some_and(|(family, _)| family == name)
 }
 
+/// Whether the one is `response_p99` and the other `response_mean`.
+pub(crate) fn is_quantile_of(quantile: &str, mean: &str) -> bool {
+    let of_mean = mean.strip_suffix("_mean").and_then(|family| quantile.strip_prefix(family)?.strip_prefix("_p"));
+    of_mean.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 impl MetricFilter {
     pub fn shows(&self, metric: &Metric) -> bool {
         match self {

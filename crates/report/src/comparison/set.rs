@@ -21,7 +21,7 @@ use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
 use super::notes::{notes, promises};
-use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
+use super::options::{CompareError, MetricFilter, Options, Pairing, is_named, is_quantile_of};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
 use super::row::{Comparison, SideLetter};
@@ -595,9 +595,28 @@ pub(super) fn is_shown(filter: &MetricFilter, metric: &Metric) -> bool {
 
 fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
-        table.rows.retain(|row| is_shown(filter, &row.metric));
+        let shown: Vec<bool> = table
+            .rows
+            .iter()
+            .map(|row| {
+                is_shown(filter, &row.metric) || (*filter == MetricFilter::Primary && stands_in(row, &table.rows))
+            })
+            .collect();
+        let mut shown = shown.into_iter();
+        table.rows.retain(|_| shown.next().unwrap_or_default());
     }
     tables.retain(|table| !table.rows.is_empty());
+}
+
+/// Whether a row is of a mean of which no quantile that a verdict rests on has a value: there were too few operations.
+fn stands_in(mean: &Comparison, rows: &[Comparison]) -> bool {
+    fn is_known(row: &Comparison) -> bool {
+        row.a.estimate.is_some() || row.b.estimate.is_some()
+    }
+    let mut quantiles = rows.iter().filter(|row| {
+        row.metric.role == Role::Primary && row.label == mean.label && is_quantile_of(&row.metric.id, &mean.metric.id)
+    });
+    is_known(mean) && quantiles.next().is_some_and(|first| !is_known(first)) && !quantiles.any(is_known)
 }
 
 /// The baseline and all that may be compared with it.

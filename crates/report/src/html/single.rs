@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use model::Role;
 
 use crate::comparison::{ComparisonSet, Figure};
-use crate::labels::{absent_of, arrow, better_words, design, estimator_words, metric_name};
+use crate::labels::{absent_of, arrow, better_words, design, estimator_words, metric_name, unit_of};
 use crate::number::{RowUnit, Script, half, percent};
 
 /// Figures instead of comparisons.
@@ -14,7 +14,7 @@ pub fn is_single(set: &ComparisonSet) -> bool {
 }
 
 fn unit(figure: &Figure) -> RowUnit<'_> {
-    RowUnit::new(&figure.metric.unit, figure.side.estimate)
+    unit_of(&figure.metric, [&figure.side])
 }
 
 pub fn cards(set: &ComparisonSet) -> Markup {

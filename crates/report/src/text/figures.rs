@@ -2,7 +2,7 @@ use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::table::{figure, figure_notes, mark, render_notes};
 use crate::comparison::{ComparisonSet, Figure};
-use crate::labels::{RowNotes, arrow, estimator_words, metric_name};
+use crate::labels::{RowNotes, arrow, estimator_words, metric_name, unit_of};
 use crate::number::{RowUnit, Script};
 
 /// Some figures of a set.
@@ -31,7 +31,7 @@ pub fn render<'f>(set: &ComparisonSet, figures: impl IntoIterator<Item = &'f Fig
 }
 
 fn cells(one: &Figure, notes: String) -> Vec<GridCell> {
-    let unit = RowUnit::new(&one.metric.unit, one.side.estimate);
+    let unit = unit_of(&one.metric, [&one.side]);
     let mut figure = figure(&one.side, &unit);
     figure.resize(2, String::new());
     let summary = one.side.summary.as_ref();
