@@ -9,9 +9,9 @@ use crate::html::cases::{CaseView, SystemCase, views};
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
 /// The workload whose cases are shown.
-const WORKLOAD: &str = "order-entry";
+pub(crate) const WORKLOAD: &str = "order-entry";
 
-const CHECKPOINTS: &str = "checkpoints";
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
 /// What must be said wherever a result is.
 const DERIVED: &str =

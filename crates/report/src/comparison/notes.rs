@@ -1,5 +1,6 @@
 //! Notes on all rows of a set.
 
+mod checkpoints;
 mod lengths;
 pub mod own_tables;
 mod sources;
@@ -134,7 +135,8 @@ impl Notes {
 fn of_workloads(evidence: &Evidence) -> impl Iterator<Item = (NoteKind, String)> {
     let isolation = order_entry::isolation(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
     let checks = order_entry::checks(evidence).into_iter().map(|text| (NoteKind::Checks, text));
-    let checkpoints = order_entry::checkpoints(evidence).map(|text| (NoteKind::Checkpoints, text));
+    let checkpoints = order_entry::checkpoints(evidence).into_iter().chain(checkpoints::note(evidence));
+    let checkpoints = checkpoints.map(|text| (NoteKind::Checkpoints, text));
     checks.chain(isolation).chain(checkpoints).chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 

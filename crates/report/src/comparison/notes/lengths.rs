@@ -46,7 +46,8 @@ impl Lengths {
     }
 }
 
-fn seconds_text(seconds: f64) -> String {
+/// `1.3`, `60`.
+pub(super) fn seconds_text(seconds: f64) -> String {
     if seconds < 9.95 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
 }
 
