@@ -519,7 +519,7 @@ fn charts(rows: &[BackupRow]) -> Vec<View> {
                 .enumerate()
                 .map(|(index, row)| {
                     let entry = row.entry(metric, Form::Significant);
-                    BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, mean: None }] }
+                    BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, highest_run: None }] }
                 })
                 .collect();
             View::Bars(Bars {

@@ -544,7 +544,7 @@ fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
             .filter(|one| one.class == class)
             .map(|one| {
                 let entry = entry(one.bytes, Form::Scaled("bytes"));
-                Bar { name: one.system.clone(), index: one.index, entry, mean: None }
+                Bar { name: one.system.clone(), index: one.index, entry, highest_run: None }
             })
             .collect(),
     }

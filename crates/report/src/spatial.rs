@@ -323,7 +323,7 @@ impl Section {
     fn bars(&self, number: usize, kind: usize) -> Bars {
         let bar = |column: &Column, at: usize| {
             let entry = time(&column.times[at][kind]);
-            Bar { index: column.index, name: column.system.clone(), entry, mean: None }
+            Bar { index: column.index, name: column.system.clone(), entry, highest_run: None }
         };
         let single = self.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
         let title = ["Time of each query", "CPU time of each query"][kind].to_owned();

@@ -61,6 +61,9 @@ pub fn notes(
         if let Some(text) = same_server(table) {
             notes.add(NoteKind::SameServer, text);
         }
+        if let Some(text) = same_device(evidence, table) {
+            notes.add(NoteKind::SameDevice, text);
+        }
         if let Some(text) = unequal_durability(evidence, table, rules) {
             notes.add(NoteKind::UnequalDurability, text);
         }
@@ -272,6 +275,21 @@ fn incomplete(evidence: &Evidence) -> Option<String> {
         text.push_str(&format!(", {open} still to run"));
     }
     Some(text)
+}
+
+/// Two folders of one filesystem are one disk. Volumes that étalon makes are compared by what they are made as.
+fn same_device(evidence: &Evidence, table: &Table) -> Option<String> {
+    let device = |system: &str| {
+        let facts = evidence.facts_of(system).filter(|facts| facts.get("server.product") == Some("disk"))?;
+        let fact = |name: &str| facts.get(&format!("data_directory.{name}"));
+        let is_made = facts.get("volume.filesystem").is_some();
+        fact("mount_point").zip(fact("source")).filter(|_| !is_made)
+    };
+    let (mount_point, source) = device(&table.a).filter(|_| device(&table.a) == device(&table.b))?;
+    Some(format!(
+        "{} and {} lie on one device, {source} at {mount_point}: any difference between them is of their places on it, or noise",
+        table.a, table.b
+    ))
 }
 
 fn same_server(table: &Table) -> Option<String> {

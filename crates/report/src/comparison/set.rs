@@ -264,6 +264,8 @@ pub enum NoteKind {
     MaxTime,
     /// Both sides are one server.
     SameServer,
+    /// Both sides are folders on one device.
+    SameDevice,
     /// The sides promise different things at commit.
     UnequalDurability,
     /// How tables came back before each run.
@@ -308,6 +310,7 @@ impl NoteKind {
             NoteKind::Unfinished => "unfinished",
             NoteKind::MaxTime => "max-time",
             NoteKind::SameServer => "same-server",
+            NoteKind::SameDevice => "same-device",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Reset => "reset",
             NoteKind::Checks => "checks",

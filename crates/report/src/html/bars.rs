@@ -29,7 +29,8 @@ const WIDEST: f64 = 1.5;
 
 pub fn render(of: &Bars) -> Markup {
     let all: Vec<&Bar> = of.groups.iter().flat_map(|group| &group.bars).collect();
-    let highest = all.iter().copied().filter_map(reach).fold(0.0, f64::max);
+    let ends = all.iter().copied().flat_map(|bar| [reach(bar), bar.highest_run]);
+    let highest = ends.flatten().fold(0.0, f64::max);
     if highest <= 0.0 {
         return super::figure::nothing(&of.title, "no run has a figure");
     }
@@ -107,14 +108,14 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     if let Some([lo, hi]) = bar.entry.interval {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));
     }
-    if let Some(mean) = bar.mean {
+    if let Some(highest) = bar.highest_run {
         panel.marks.push(Mark {
-            x: mean,
+            x: highest,
             y: middle,
             shape: Shape::Diamond,
             radius: 3.0,
             class: "pt mean".to_owned(),
-            title: format!("{}: {}", bar.name, said),
+            title: format!("{}: highest run, as published", bar.name),
         });
     }
 }

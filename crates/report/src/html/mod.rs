@@ -173,8 +173,8 @@ fn stands_for(evidence: &Evidence) -> Option<Markup> {
 
 fn disk_lead(set: &ComparisonSet) -> String {
     format!(
-        "Bars are what is published of such tests: the highest of all runs of a group, whatever its depth. The line on \
-         a bar is the mean at that depth{}. Under them is what the \
+        "Bars are the highest mean of a group over its depths{}. ◇ is what is published of such tests, the highest of all \
+         runs of a group, whatever its depth. Under them is what the \
          best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
          Beyond it more outstanding I/Os buy waiting, not work.",
         one_look(set, " with its "),

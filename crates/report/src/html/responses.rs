@@ -296,5 +296,5 @@ fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], numbe
 fn bar(column: &Column, at: usize) -> Bar {
     let share = share(column, at).map(|share| share * 100.0);
     let entry = Entry::or(share, Form::Hundredths, "executions were not counted");
-    Bar { index: column.index, name: column.system.clone(), entry, mean: None }
+    Bar { index: column.index, name: column.system.clone(), entry, highest_run: None }
 }

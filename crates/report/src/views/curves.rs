@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 use crate::labels::{latency_of, of_one_look, rate_words};
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, percent, significant};
 use crate::text::{Align, clipped};
 
 /// A rate over a key that is swept.
@@ -155,7 +155,7 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
     Some(View::Bars(Bars {
         family: DISK,
         title: format!("Best of each group, {}", rate_words(&first.metric)),
-        unit: format!("{}: the highest of all runs and depths", rate_words(&first.metric)),
+        unit: format!("{}: means at the best depth", rate_words(&first.metric)),
         groups: groups
             .iter()
             .map(|group| BarGroup {
@@ -164,19 +164,24 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
                     .curves
                     .iter()
                     .map(|curve| {
-                        let best = curve.best();
+                        let best = curve.peak();
                         let entry = Entry::from_reading(
                             best.map(|(_, value)| value).ok_or_else(|| curve.missing()),
                             Form::Significant,
                         );
-                        let text = best.map(|(point, _)| format!("at depth {}", point.at)).unwrap_or_default();
                         let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
-                        let mean = best.and_then(|(point, _)| point.mean().filter(|_| point.rate.runs.len() > 1));
+                        let is_of_several = best.is_some_and(|(point, _)| point.rate.runs.len() > 1);
+                        let highest_run = curve.best().map(|(_, value)| value).filter(|_| is_of_several);
+                        let published = highest_run
+                            .map(|value| format!("; highest run {}", significant(value, 3, Script::Plain)))
+                            .unwrap_or_default();
+                        let text =
+                            best.map(|(point, _)| format!("at depth {}{published}", point.at)).unwrap_or_default();
                         Bar {
                             name: curve.system.clone(),
                             index: curve.index,
                             entry: Entry { text, interval, ..entry },
-                            mean,
+                            highest_run,
                         }
                     })
                     .collect(),
@@ -372,7 +377,7 @@ fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
     // What is not drawn is not printed behind the bar either.
     let half_width = if point.interval().is_some() { entry.half_width } else { None };
     let entry = Entry { half_width, ..entry };
-    Some(Bar { index: curve.index, name: curve.system.clone(), entry, mean: None })
+    Some(Bar { index: curve.index, name: curve.system.clone(), entry, highest_run: None })
 }
 
 /// Peak and value at most clients, as sentences of the published test.

@@ -389,8 +389,8 @@ pub struct Bar {
     /// Its number with the interval of the mean, or why there is none.
     #[serde(flatten)]
     pub entry: Entry,
-    /// The mean of the runs, where the bar is their best.
-    pub mean: Option<f64>,
+    /// The highest of all runs, which such tests are published by, where the bar is a mean.
+    pub highest_run: Option<f64>,
     #[serde(skip)]
     pub index: usize,
 }

@@ -97,7 +97,7 @@ fn grid(table: &Table, part: &[usize]) -> Grid {
 /// Room next to a bar.
 const LONGEST_NAME: usize = 20;
 /// Room next to a bar.
-const FIGURES: usize = 22;
+const FIGURES: usize = 42;
 
 /// Bars as long as their numbers; nothing where none is known.
 pub fn bars(of: &Bars, width: usize) -> String {
@@ -108,7 +108,8 @@ pub fn bars(of: &Bars, width: usize) -> String {
     }
     let names = all.iter().copied().map(|bar| short_name(&bar.name).width()).max().unwrap_or(0);
     let room = width.saturating_sub(names + FIGURES + 6).max(10);
-    let mut out = wrapped(&format!("\n{} (as published: the highest of all runs)", of.title), width, 2);
+    let head = "means at the best depth; such tests are published by their highest run";
+    let mut out = wrapped(&format!("\n{} ({head})", of.title), width, 2);
     for group in &of.groups {
         out.push_str(&format!("  {}\n", clean(&group.name)));
         for bar in &group.bars {
