@@ -93,15 +93,15 @@ enum Item<'a> {
 }
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
-fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
-    let headings = Headings::for_rows(rows);
+fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], headings: &Headings, layout: &Layout) -> (Vec<Item<'a>>, i32) {
     let mut items = Vec::new();
     let mut offset = 0;
     let mut last: Option<String> = None;
     let mut promised: Option<String> = None;
     for placed in rows {
         let head = headings.text(placed.0);
-        if (headings.titles || headings.sides) && last.as_ref() != Some(&head) {
+        // A row without a name of its own is called what would stand above it.
+        if !head.is_empty() && !is_nameless(placed.1) && last.as_ref() != Some(&head) {
             items.push(Item::Head(head.clone(), offset));
             offset += HEAD;
         }
@@ -158,7 +158,8 @@ fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize)
 }
 
 fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
-    let (items, tall) = items(set, rows, layout);
+    let headings = Headings::for_rows(rows);
+    let (items, tall) = items(set, rows, &headings, layout);
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
     let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM + LINE, x.clone(), y.clone());
     (panel.left, panel.top, panel.bottom, panel.grid) = (layout.left, TOP, BOTTOM + LINE, GridLines::Vertical);
@@ -182,7 +183,8 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
                 panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 14)), "start", line));
             }
             Item::Row((table, row), offset) => {
-                panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));
+                let name = name(&headings, table, row);
+                panel.extra.push_str(&label(set, &name, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
                 // Next to the interval alone: names that stand above it are not crossed out.
                 let half = f64::from((layout.row - layout.interval).min(layout.interval));
@@ -258,10 +260,16 @@ fn caption(rows: &[Placed<'_>]) -> String {
     format!("{side}against {}{better}", short(&table.a, 22))
 }
 
-/// What distinguishes a row from the others under its heading.
-fn name(table: &Table, row: &Comparison) -> String {
+/// Whether nothing distinguishes a row from others of its table.
+fn is_nameless(row: &Comparison) -> bool {
+    row.label.is_empty() && family_and_part(&row.metric.id).1.is_none()
+}
+
+/// What distinguishes a row from the others under its heading, or its heading where nothing does.
+fn name(headings: &Headings, table: &Table, row: &Comparison) -> String {
     let label = row.case_label();
     match family_and_part(&row.metric.id) {
+        _ if is_nameless(row) && (headings.titles || headings.sides) => headings.text(table),
         (_, Some(part)) if label.is_empty() => part.to_owned(),
         (_, Some(part)) => format!("{part}, {label}"),
         (_, None) if label.is_empty() => table_title(table),
@@ -277,7 +285,7 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The row's name at the left, its verdict and figures at the right.
-fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &Layout) -> String {
+fn label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
     let said = match (row.no_verdict(), crate::labels::change(row)) {
         (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a ({}): {}", side.as_str(), gist(missing)),
@@ -290,7 +298,7 @@ fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &
         (None, None) => format!("n/a {word}"),
     };
     let right = f64::from(layout.figures);
-    text("row", (14.0, y), "start", &short(&name(table, row), LABEL))
+    text("row", (14.0, y), "start", &short(name, LABEL))
         + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
 }
 
@@ -342,7 +350,10 @@ fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
         table.small {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {
-                th scope="row" { bdi { (headings.text(table)) } " " bdi { (name(table, row)) } }
+                th scope="row" {
+                    @if !is_nameless(row) { bdi { (headings.text(table)) } " " }
+                    bdi { (name(&headings, table, row)) }
+                }
                 @match crate::labels::change(row) {
                     Some(change) => {
                         td { (change.point(Script::Typographic)) }

@@ -11,10 +11,13 @@ pub(super) fn list(set: &ComparisonSet) -> Markup {
         @if !set.remedies.is_empty() {
             h3 { "What would help" }
             ul.remedies {
-                @for line in &set.remedies {
+                @for (index, line) in set.remedies.iter().enumerate() {
                     li {
                         b { (rows_of_remedy(&line.rows, set)) ": " } (super::with_code(&line.text)) "."
-                        @if let Some(command) = &line.command { br; code { (command) } }
+                        // Remedies that take one run have one command, behind the last of them.
+                        @if !set.remedies[index + 1..].iter().any(|later| later.command == line.command) {
+                            @if let Some(command) = &line.command { br; code { (command) } }
+                        }
                     }
                 }
             }

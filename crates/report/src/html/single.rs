@@ -22,9 +22,10 @@ pub fn cards(set: &ComparisonSet) -> Markup {
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
         metrics.entry(&figure.metric.id).or_default().push(figure);
     }
-    html! { div.verdicts { @for (metric, figures) in &metrics {
+    metrics.retain(|_, figures| figures.iter().any(|figure| figure.side.estimate.is_some()));
+    html! { @if !metrics.is_empty() { div.verdicts { @for (metric, figures) in &metrics {
         article.verdict { h3 { (metric_name(metric)) } p { (span(figures)) } }
-    } } }
+    } } } }
 }
 
 /// The figure, or its range over the cases.
@@ -41,7 +42,7 @@ fn span(figures: &[&Figure]) -> Markup {
                 span.figure { (print(least.0, least.1)) } " to " span.figure { (print(most.0, most.1)) }
                 " over " (known.len()) " cases"
             }
-            _ => { "n/a" }
+            _ => {}
         }
     }
 }
