@@ -544,6 +544,21 @@ fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
     views
 }
 
+/// Says that what was backed up was restored and compared, which a run fails otherwise.
+pub(crate) fn restored(evidence: &Evidence) -> Option<String> {
+    let backups = evidence.cases.iter().enumerate().filter(|(_, case)| {
+        let is = |key: &str, word: &str| case.point.get(key).and_then(Value::as_text) == Some(word);
+        case.workload == WORKLOAD && !is("method", "none") && !is("destination", "nul")
+    });
+    let backups: Vec<u32> = backups.map(|(number, _)| number as u32).collect();
+    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
+    let runs = measured.filter(|run| backups.contains(&run.planned.case)).count();
+    let times = evidence.measurements.iter().filter(|row| backups.contains(&row.case));
+    let restores = times.filter(|row| row.measurement.metric.id == "restore_time");
+    let restored = restores.filter(|row| row.measurement.reading.value().is_some()).count();
+    (runs > 0 && restored == runs).then(|| "Every backup was restored and compared.".to_owned())
+}
+
 /// Each backup against the transactions alone, and each codec against none.
 fn compared(evidence: &Evidence) -> Vec<(&'static str, Options)> {
     let named = ["throughput", "response_p99"].map(str::to_owned).to_vec();

@@ -57,7 +57,8 @@ impl Listed {
     fn read(path: &Path) -> Result<Listed, CliError> {
         let store = Store::open_read_only(path)?;
         let evidence = Evidence::read(&store)?;
-        let answer = set_of(&evidence, &Options::default()).map_or_else(|error| error.message, |set| set.answer);
+        let answer = set_of(&evidence, &Options::default().by_factor(&evidence))
+            .map_or_else(|error| error.message, |set| set.answer);
         Ok(Listed {
             file: path.display().to_string(),
             created_unix_ms: store.header().created_unix_ms,

@@ -133,7 +133,7 @@ pub fn print_set(
     (runs, rows): (Runs, Rows),
     printer: Printer,
 ) -> Result<(), CliError> {
-    let set = set_of(evidence, options)?;
+    let set = set_of(evidence, &options.clone().by_factor(evidence))?;
     if printer.json {
         let document = report::json::document(evidence, &set);
         let text = serde_json::to_string(&document)
@@ -169,7 +169,7 @@ fn ran_in_rounds(evidence: &Evidence, name: &str) -> bool {
 
 /// The report as a page, sealed.
 fn html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
-    let set = set_of(evidence, options)?;
+    let set = set_of(evidence, &options.clone().by_factor(evidence))?;
     let html = report::html::render(evidence, &set, store)
         .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;
     Ok(output::sealed(html, Comment::Markup))

@@ -79,6 +79,10 @@ fn what_changes_no_run_may_change_once_it_has_begun() {
     let schedule = format!("{SHORT}rounds = \"6..2000\"\nmax_time = \"1h\"");
     scene.write("p.toml", &sim_plan("service_us=300&noise=0.3", "service_us=299&noise=0.3", &schedule));
     let mut child = scene.start(&["run", "p.toml", "--set", "margin=0.0001"]);
+    let results = scene.path().join("etalon-results");
+    while !results.is_dir() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     std::thread::sleep(std::time::Duration::from_millis(700));
     child.kill().unwrap();
     child.wait().unwrap();

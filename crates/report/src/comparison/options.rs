@@ -4,6 +4,9 @@ use model::share::{self, ShareError};
 use model::{Metric, Role, near};
 use stats::Estimator;
 
+use super::projection::only_factor;
+use crate::evidence::Evidence;
+
 /// How the two sides are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
@@ -162,6 +165,20 @@ fn near(word: &str, known: &[String]) -> Option<String> {
 }
 
 impl Options {
+    /// Compares the values of a key, unless something is asked for, where a single system was measured at several values of this
+    /// key alone.
+    #[must_use]
+    pub fn by_factor(self, evidence: &Evidence) -> Options {
+        let asked = [&self.cols, &self.rows, &self.by].iter().any(|keys| keys.is_some());
+        if asked || self.a.is_some() || evidence.is_import() || evidence.apart.is_some() {
+            return self;
+        }
+        match only_factor(&evidence.cases) {
+            Some((key, baseline)) => Options { a: Some(baseline), cols: Some(vec![key]), ..self },
+            None => self,
+        }
+    }
+
     pub(crate) fn check(margin: f64, level: f64) -> Result<(), CompareError> {
         share::MARGIN.check(margin).map_err(CompareError::BadMargin)?;
         share::LEVEL.check(level).map_err(CompareError::BadLevel)?;

@@ -65,6 +65,28 @@ pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
     keys.into_iter().filter(|key| cases.iter().any(|case| differs(case, key))).cloned().collect()
 }
 
+/// Keys that say how much is asked, not of what: their values are places on a curve, and no sides.
+const AXES: [&str; 10] =
+    ["clients", "depth", "rate", "scale", "size_mb", "size_mib", "span_mb", "tasks", "threads", "warehouses"];
+
+/// The key whose values are the sides, with the value that the others are compared with: a single system was measured at
+/// several values of this key alone, in all benchmarks.
+pub fn only_factor(cases: &[Case]) -> Option<(String, String)> {
+    let first = cases.first()?;
+    let varying = varying_point_keys(cases);
+    let [key] = varying.as_slice() else { return None };
+    let values: BTreeSet<(&str, Option<String>)> =
+        cases.iter().map(|case| (case.benchmark.as_str(), value_of(case, key))).collect();
+    let benchmarks: BTreeSet<&str> = cases.iter().map(|case| case.benchmark.as_str()).collect();
+    let of_first: Vec<Option<String>> =
+        values.iter().filter(|(name, _)| *name == first.benchmark).map(|(_, value)| value.clone()).collect();
+    let is_whole = values.len() == of_first.len() * benchmarks.len();
+    let is_factor = is_whole && !AXES.contains(&key.as_str()) && cases.iter().all(|case| case.system == first.system);
+    let none = of_first.iter().flatten().find(|value| *value == "none").cloned();
+    let baseline = none.or_else(|| value_of(first, key)).filter(|_| is_factor)?;
+    Some((key.clone(), baseline))
+}
+
 /// Keys with several values in `cases`.
 pub fn hidden(cases: &[&Case], keys: &[String]) -> Vec<String> {
     keys.iter().filter(|key| varies(cases, key)).cloned().collect()

@@ -517,7 +517,9 @@ fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
     let made = super::notes::own_tables::clause(evidence);
-    let ends: Vec<String> = [compared::lesser_promise(evidence, &set), made, disturbed].into_iter().flatten().collect();
+    let restored = crate::backup::restored(evidence);
+    let ends = [compared::lesser_promise(evidence, &set), made, restored, disturbed];
+    let ends: Vec<String> = ends.into_iter().flatten().collect();
     set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
     set
 }

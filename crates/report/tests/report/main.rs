@@ -33,6 +33,7 @@ mod published;
 mod remedies;
 mod rounding;
 mod rows;
+mod sides;
 mod text;
 mod unfinished;
 mod wording;
