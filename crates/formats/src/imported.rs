@@ -41,6 +41,8 @@ pub struct ImportedResult {
     pub benchmark: String,
     /// Distinguish the cases of a benchmark.
     pub keys: Point,
+    /// The machine, database or device that it is of, as far as the source says: see [`crate::places`].
+    pub places: Point,
     /// From 1; `None` when the file only has an order.
     pub repetition: Option<u32>,
     /// The experiment of étalon's that it is of, if the file says so.
@@ -67,6 +69,7 @@ impl ImportedResult {
             system: system.to_owned(),
             benchmark: benchmark.to_owned(),
             keys: Point::new(),
+            places: Point::new(),
             repetition: None,
             experiment: None,
             began_unix_ms: None,

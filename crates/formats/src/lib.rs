@@ -42,6 +42,7 @@ pub mod lines;
 pub mod logs;
 pub mod packed;
 pub mod pgbench;
+pub mod places;
 pub mod reader;
 pub mod readers;
 pub mod recognise;

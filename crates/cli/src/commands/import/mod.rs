@@ -52,6 +52,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let aliases = Aliases::read(&args.alias)?;
     let inputs = inputs::inputs(args)?;
     let mut imports = Reading::new(only, &options, printer).read(&inputs)?;
+    formats::places::tell_places_apart(&mut imports);
     aliases.apply(&mut imports)?;
     formats::copies::leave_out_copies(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
