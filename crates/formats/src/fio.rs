@@ -3,17 +3,20 @@
 //! fio may write text before its JSON, even with `--output=FILE`, and appends on a second run: all documents of a file
 //! are read, and the text around them is kept.
 
+mod calls;
 mod definitions;
+mod keys;
 mod rates;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::PERCENTILE_BUCKET;
-use model::{Direction, Facts, Measurement, NoValue, Point, Reading, Role, Value};
+use model::{Direction, Facts, Measurement, NoValue, Reading, Role};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
+use self::keys::{keys, places_of};
 use self::rates::mean_block_size;
 use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
@@ -37,6 +40,15 @@ pub struct FioDocument {
     pub jobs: Vec<FioJob>,
     /// The text behind it, if none follows; empty for none.
     pub behind: String,
+    /// Clients of which it has results, if `--client` named any.
+    pub clients: usize,
+    /// The block devices whose use it lists.
+    pub devices: BTreeSet<String>,
+    /// True if the lines that begin a call of fio stand in front of it: of text alone.
+    pub is_announced: bool,
+    pub is_terse: bool,
+    /// True if nothing shows whether it is of the same call as the one in front of it.
+    pub is_doubtful: bool,
 }
 
 impl FioDocument {
@@ -50,6 +62,8 @@ impl FioDocument {
 pub struct FioJob {
     pub name: String,
     pub group: u64,
+    /// The process or thread, as text has it.
+    pub pid: Option<u64>,
     /// 0, or the errno that ended it.
     pub error: i64,
     /// Counted with `continue_on_error`, all directions together.
@@ -178,20 +192,35 @@ fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatErr
         return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
     };
     let version = json.get("fio version").and_then(Json::as_str);
-    // The sum of all clients stands behind them.
     Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
         global: options(json.get("global options")),
-        jobs: jobs.iter().filter(|job| jobs.len() == 1 || !is_sum(job)).map(job).collect(),
-        behind: String::new(),
+        jobs: without_sum(jobs.iter().map(job).collect()),
+        clients: jobs.iter().filter_map(client).collect::<BTreeSet<_>>().len(),
+        devices: devices(json.get("disk_util")),
+        ..FioDocument::default()
     })
 }
 
-fn is_sum(job: &Json) -> bool {
-    job.get("jobname").and_then(Json::as_str) == Some("All clients")
+/// The sum of all clients stands behind them.
+fn without_sum(mut jobs: Vec<FioJob>) -> Vec<FioJob> {
+    if jobs.len() > 1 {
+        jobs.retain(|job| job.name != "All clients");
+    }
+    jobs
+}
+
+/// Host and port of the client that ran a job.
+fn client(job: &Json) -> Option<(&str, u64)> {
+    Some((job.get("hostname")?.as_str()?, job.get("port").and_then(Json::as_u64).unwrap_or(0)))
+}
+
+fn devices(json: Option<&Json>) -> BTreeSet<String> {
+    let disks = json.and_then(Json::as_array).into_iter().flatten();
+    disks.filter_map(|disk| Some(disk.get("name")?.as_str()?.to_owned())).collect()
 }
 
 fn options(json: Option<&Json>) -> BTreeMap<String, String> {
@@ -204,6 +233,7 @@ fn job(json: &Json) -> FioJob {
     FioJob {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
+        pid: None,
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
         failed,
         first_error: json.get("first_error").and_then(Json::as_i64).unwrap_or(0),
@@ -319,85 +349,6 @@ fn sides(document: &FioDocument) -> Vec<Side<'_>> {
     sides
 }
 
-impl FioDocument {
-    /// What distinguishes a job from others, as keys: what it says itself goes before what is said of all.
-    fn options(&self, job: &FioJob) -> Point {
-        let options = self.global.iter().chain(&job.options);
-        options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str())).map(|(name, value)| key(name, value)).collect()
-    }
-
-    /// Whether fio printed what the job was to do. The number of its clones stands in its results.
-    fn has_options(&self, job: &FioJob) -> bool {
-        !self.global.is_empty() || job.options.keys().any(|name| name != "numjobs")
-    }
-
-    fn is_before(&self, later: &FioDocument) -> bool {
-        let names =
-            |document: &FioDocument| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
-        let (Some(ended), Some(later_ended)) = (self.timestamp_ms, later.timestamp_ms) else { return false };
-        if ended > later_ended || names(self) != names(later) {
-            return false;
-        }
-        // A separate run begins after the end of the one before.
-        let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
-        // Whole seconds tell only for longer runs.
-        let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
-        began_before || same_start
-    }
-
-    fn longest_ms(&self) -> f64 {
-        self.jobs.iter().flat_map(FioJob::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
-    }
-
-    fn elapsed_s(&self) -> u64 {
-        self.jobs.iter().map(|job| job.elapsed_s).max().unwrap_or(0)
-    }
-}
-
-fn start_s(document: &FioDocument, ended: u64) -> u64 {
-    (ended / 1_000).saturating_sub(document.elapsed_s())
-}
-
-/// fio options that do not change what is measured: names of machines and files, the length of a run, and what is printed.
-/// Every other option distinguishes cases.
-pub const NO_KEYS: &[&str] = &[
-    "allrandrepeat",
-    "clat_percentiles",
-    "description",
-    "directory",
-    "eta",
-    "filename",
-    "group_reporting",
-    "lat_percentiles",
-    "log_avg_msec",
-    "log_offset",
-    "log_unix_epoch",
-    "name",
-    "new_group",
-    "per_job_logs",
-    "percentile_list",
-    "ramp_time",
-    "randrepeat",
-    "randseed",
-    "runtime",
-    "slat_percentiles",
-    "status-interval",
-    "stonewall",
-    "time_based",
-    "timeout",
-    "unlink",
-    "wait_for_previous",
-    "write_bw_log",
-    "write_hist_log",
-    "write_iops_log",
-    "write_lat_log",
-];
-
-/// fio's other names of an option.
-const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), ("filesize", "size")];
-/// Options whose values are sizes.
-const SIZES: [&str; 3] = ["bs", "size", "io_size"];
-
 /// Fio counts times in 64 buckets for each doubling.
 const BUCKET: f64 = 1.0 / 64.0;
 
@@ -430,17 +381,16 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
     let mut facts = Facts::default();
     facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
     imported.facts.insert(system.to_owned(), facts);
-    let on_the_way = |at: usize| documents.get(at + 1).is_some_and(|later| documents[at].is_before(later));
-    let left_out = (0..documents.len()).filter(|at| on_the_way(*at)).count();
+    let is_on_the_way = calls::on_the_way(documents);
+    let left_out = is_on_the_way.iter().filter(|is_left_out| **is_left_out).count();
     if left_out > 0 {
         imported
             .notes
             .push(format!("{left_out} documents of --status-interval are left out: the last of a run has all"));
     }
-    for (at, document) in documents.iter().enumerate() {
-        if on_the_way(at) {
-            continue;
-        }
+    let kept: Vec<&FioDocument> =
+        documents.iter().zip(is_on_the_way).filter(|(_, is_left_out)| !is_left_out).map(|(one, _)| one).collect();
+    for document in &kept {
         if !document.note.is_empty() {
             let first = document.note.lines().next().unwrap_or_default();
             imported.notes.push(format!("fio said: {}", said(first)));
@@ -448,16 +398,10 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
         if let Some(first) = document.behind.lines().next() {
             imported.notes.push(format!("fio said behind its last document: {}", said(first)));
         }
-        for side in sides(document) {
-            if let Some(reason) = failure(document, &side) {
-                imported.results.extend(failed(document, &side, &reason, system));
-                continue;
-            }
-            for (op, of) in [("read", read_of as Of), ("write", write_of), ("trim", trim_of)] {
-                imported.results.extend(result(document, &side, op, of, system));
-            }
-        }
     }
+    let mut by_document: Vec<Vec<ImportedResult>> = kept.iter().map(|document| results_of(document, system)).collect();
+    imported.notes.extend(calls::tell_apart(&kept, &mut by_document));
+    imported.results = by_document.into_iter().flatten().collect();
     if documents.iter().any(|document| document.jobs.iter().any(|job| !document.has_options(job))) {
         imported
             .unknown
@@ -465,6 +409,20 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
     }
     imported.note_failed();
     imported
+}
+
+fn results_of(document: &FioDocument, system: &str) -> Vec<ImportedResult> {
+    let mut results = Vec::new();
+    for side in sides(document) {
+        if let Some(reason) = failure(document, &side) {
+            results.extend(failed(document, &side, &reason, system));
+            continue;
+        }
+        for (op, of) in [("read", read_of as Of), ("write", write_of), ("trim", trim_of)] {
+            results.extend(result(document, &side, op, of, system));
+        }
+    }
+    results
 }
 
 /// Why jobs have no result: an error or a signal ended one of them.
@@ -487,6 +445,7 @@ fn failed(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -
     });
     ops.map(|(op, _)| ImportedResult {
         keys: keys(document, side, first, op),
+        places: places_of(document, side),
         ..ImportedResult::failed(system, "fio", reason.to_owned())
     })
     .collect()
@@ -519,6 +478,7 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
     let first = side.jobs.first()?;
     let mut result = ImportedResult::new(system, "fio");
     result.keys = keys(document, side, first, op);
+    result.places = places_of(document, side);
     if !document.has_options(first)
         && let Some(size) = all.first().and_then(|direct| mean_block_size(direct))
     {
@@ -539,27 +499,6 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
         result.notes.push(format!("{} jobs ran side by side: their rates are added", all.len()));
     }
     Some(result)
-}
-
-fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
-    let mut keys = document.options(first);
-    keys.insert("job".to_owned(), plain_value(side.name));
-    keys.insert("op".to_owned(), plain_value(op));
-    keys
-}
-
-fn key(name: &str, value: &str) -> (String, Value) {
-    let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
-    let value = match (name, value) {
-        ("rw", "readwrite") => plain_value("rw"),
-        _ if SIZES.contains(&name) => size::value(value),
-        _ => plain_value(value),
-    };
-    (name.to_owned(), value)
-}
-
-fn plain_value(text: &str) -> Value {
-    text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }
 
 /// The failed share of these I/Os, or of all directions where the failed direction is unknown.
@@ -596,7 +535,8 @@ fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
         .iter()
         .map(|direct| {
             let lost = if failed == Some(0) { 0 } else { direct.without_latency()? };
-            direct.iops.map(|iops| iops * (direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64))
+            let share = direct.ios.saturating_sub(lost) as f64 / direct.ios.max(1) as f64;
+            direct.iops.map(|iops| if lost == 0 { iops } else { iops * share })
         })
         .sum();
     match rates.filter(|rate| rate.is_finite()) {

@@ -421,3 +421,113 @@ fn text_bandwidth_is_one_in_all_units() {
         assert_eq!(of(rate), Reading::Value(4.0), "{rate}");
     }
 }
+
+/// A terse line of version 3: a job `t` of reads of 4 KiB, its part of the bandwidth in percent, and the use of a disk.
+fn terse(iops: u32, ms: u32, share: u32, disk: &str) -> String {
+    let zeros = |count: usize| vec!["0"; count].join(";");
+    let kib = iops * 4;
+    let percentiles = vec!["50.000000%=300"; 20].join(";");
+    format!(
+        "3;fio-3.33;t;0;0;{};{kib};{iops};{ms};{};{};{};300.5;10.0;{percentiles};91;960;310.5;10.0;1;1;{share}.000000%;1.0;0.0;\
+         {};5.0%;15.0%;100;0;10;{};{};{}{disk}\n",
+        u64::from(kib) * u64::from(ms) / 1000,
+        zeros(4),
+        100 - ms / 1000,
+        900 + ms / 1000,
+        zeros(41),
+        zeros(7),
+        zeros(10),
+        zeros(12),
+    )
+}
+
+const DISK: [&str; 2] = [";vda;435;1;0;0;61;0;61;1.60%", ";vda;877;1;0;0;99;0;99;1.90%"];
+
+#[test]
+fn terse_lines_of_clones_are_one_result() {
+    let clones =
+        format!("{}{}{}", terse(100, 1001, 33, DISK[0]), terse(110, 1005, 33, DISK[0]), terse(90, 1002, 33, DISK[0]));
+    assert_eq!(cases(&clones, "numjobs", "iops"), [("3".to_owned(), Reading::Value(300.0))]);
+    let again = format!("{clones}{}", clones.replace(DISK[0], DISK[1]));
+    assert_eq!(cases(&again, "numjobs", "iops").len(), 2, "another use of the disk is another call");
+    let bare = format!("{}{}", terse(100, 1001, 50, ""), terse(110, 1005, 50, ""));
+    assert_eq!(
+        cases(&bare, "numjobs", "iops"),
+        [("2".to_owned(), Reading::Value(210.0))],
+        "without disks by their parts"
+    );
+    let rounds = |text: &str| {
+        let imported = read_input(text).imported;
+        into_experiment("x", &[imported]).unwrap().plan.schedule.rounds
+    };
+    assert_eq!(rounds(&format!("{}{}", terse(100, 1001, 100, ""), terse(110, 1001, 100, ""))), 2, "two whole runs");
+    assert_eq!(rounds(&format!("{}{}", terse(100, 1001, 0, ""), terse(110, 1001, 0, ""))), 1, "nothing shows it");
+    let unlike = format!("{}{}", terse(300, 1001, 100, DISK[0]), terse(100, 1001, 100, DISK[1]));
+    assert_eq!(rounds(&unlike), 1, "of rw=read and of rw=randread, as far as can be said");
+    assert!(!read_input(&terse(100, 1001, 100, DISK[0])[..300]).not_understood.is_empty(), "it is cut off");
+}
+
+#[test]
+fn only_the_last_of_status_interval_counts_in_text() {
+    let interval = |iops, ms| terse(iops, ms, 100, DISK[usize::from(ms > 2000)]);
+    let run = format!("{}{}{}{}", interval(200, 1900), interval(201, 3900), interval(202, 5900), interval(199, 6001));
+    let found = read_input(&run).imported;
+    assert_eq!(found.results.len(), 1, "{:?}", found.results);
+    assert_eq!(reading(&found.results[0].measurements, "iops"), Reading::Value(199.0));
+    assert!(found.notes[0].starts_with("3 documents of --status-interval"), "{:?}", found.notes);
+    let result = |iops: u32, ms: u32| text_result(0, 1, iops).replace("10001msec", &format!("{ms}msec"));
+    let status =
+        "\nRun status group 0 (all jobs):\n   READ: bw=4.00MiB/s\n\nDisk stats (read/write):\n  vda: ios=133/18\n\n";
+    let head = text_run(&[definition(0, "4096B")], &[]);
+    let run = format!("{head}{}{status}{}{status}{}{status}", result(202, 835), result(201, 1835), result(199, 2001));
+    assert_eq!(cases(&run, "bs", "iops"), [("4k".to_owned(), Reading::Value(199.0))]);
+    // Containers give each process the same number: the lines in front of it show another run.
+    assert_eq!(cases(&format!("{run}{run}"), "bs", "iops").len(), 2);
+    let other = format!("{head}{}{status}{}{status}", result(202, 835), result(201, 1835).replace("pid=7", "pid=9"));
+    assert_eq!(cases(&other, "job", "iops").len(), 2, "another process is another run");
+}
+
+#[test]
+fn text_of_clients_has_the_options_and_adds_the_rates() {
+    let head = "hostname=vm, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1\n";
+    let defined = format!("<vm> {}<vm> Starting 1 process\n", definition(0, "4096B"));
+    let status =
+        "\nRun status group 0 (all jobs):\n   READ: bw=4.00MiB/s\n\nDisk stats (read/write):\n  vda: ios=133/18\n";
+    let one = |pid: u32| format!("{}{status}", text_result(0, 1, 150).replace("pid=7", &format!("pid={pid}")));
+    let sum = text_result(0, 2, 300).replace("t: (", "All clients: (");
+    let two = format!("{head}{head}{defined}{defined}Jobs: 2 (f=2)<vm> \n<vm> \n{}{}{sum}", one(8), one(9));
+    let found = read_input(&two);
+    assert!(found.not_understood.is_empty(), "{:?}", found.not_understood);
+    assert_eq!(cases(&two, "clients", "iops"), [("2".to_owned(), Reading::Value(300.0))]);
+    assert_eq!(found.imported.version.as_deref(), Some("3.33"));
+    let alone = format!("{head}{defined}{}", one(8));
+    let deeper = alone.replace("iodepth=8", "iodepth=32");
+    assert_eq!(
+        cases(&format!("{alone}{deeper}"), "iodepth", "iops").iter().map(|one| one.0.as_str()).collect::<Vec<_>>(),
+        ["8", "32"]
+    );
+    let keys = &read_input(&alone).imported.results[0].keys;
+    assert!(!keys.contains_key("clients"), "{keys:?}");
+}
+
+#[test]
+fn documents_of_the_same_time_are_no_repetitions() {
+    let document = |ended_ms: u64, runtime: u32, ios: u32| {
+        format!(
+            r#"{{"fio version": "fio-3.33", "timestamp_ms": {ended_ms}, "jobs": [{{"jobname": "a", "groupid": 0, "elapsed": 11,
+            "job options": {{"rw": "read"}}, "read": {{"total_ios": {ios}, "iops": {}, "bw_bytes": 1, "runtime": {runtime}}}}}]}}"#,
+            f64::from(ios) * 1e3 / f64::from(runtime)
+        ) + "\n"
+    };
+    let rounds = |text: &str| {
+        let imported = import(&read(text.as_bytes()).unwrap(), "a", "a.json");
+        (imported.results.len(), into_experiment("x", &[imported]).unwrap().plan.schedule.rounds)
+    };
+    let of = |documents: &[(u64, u32, u32)]| {
+        rounds(&documents.iter().map(|(ended, runtime, ios)| document(*ended, *runtime, *ios)).collect::<String>())
+    };
+    assert_eq!(of(&[(1_000_000, 10_001, 2000), (1_000_200, 10_001, 1500)]), (2, 1), "of two hosts");
+    assert_eq!(of(&[(1_000_000, 10_001, 2000), (1_000_200, 10_002, 2900)]), (2, 1), "of two hosts, with more");
+    assert_eq!(of(&[(1_000_000, 10_001, 2000), (1_020_000, 10_001, 2100)]), (2, 2), "one after the other");
+    assert_eq!(of(&[(1_000_000, 5_001, 2000), (1_005_000, 10_001, 4100)]), (1, 1), "of one run");
+}

@@ -1,8 +1,10 @@
 //! fio's normal text, of versions 2 and 3, and its terse lines.
 
+use std::collections::BTreeMap;
+
 use super::definitions::Definitions;
 use super::rates::bandwidth;
-use super::{Direct, FioDocument, FioJob, FioLatency};
+use super::{Direct, FioDocument, FioJob, FioLatency, without_sum};
 use crate::text::{NotUnderstood, leading_number, number, numbered};
 
 /// Tells whether a text holds the results of a job.
@@ -38,7 +40,25 @@ struct Lines {
     is_behind: bool,
     /// The next results are of another run of fio.
     is_over: bool,
+    /// Lines that begin a call of fio stand in front of the next results.
+    is_announced: bool,
+    /// Clients of the call, if it has any.
+    clients: usize,
+    terse_call: TerseCall,
 }
+
+/// What terse lines show of the call that they are of.
+#[derive(Default)]
+struct TerseCall {
+    /// The use of the disks, which fio reads once for all lines of a call.
+    disks: String,
+    /// Percent of its group's bandwidth that each line has, added up by name and group.
+    shares: BTreeMap<(String, u64), f64>,
+}
+
+/// Percent of a group's bandwidth that its jobs have together, with what fio's means of samples add.
+const WHOLE_SHARE: f64 = 105.0;
+const MOST_SHARE: f64 = 150.0;
 
 pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
     let (mut lines, mut not_understood) = (Lines::default(), Vec::new());
@@ -49,7 +69,8 @@ pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
         }
     }
     for document in &mut lines.documents {
-        document.jobs.iter_mut().for_each(finish);
+        document.jobs.iter_mut().filter(|_| !document.is_terse).for_each(finish);
+        document.jobs = without_sum(std::mem::take(&mut document.jobs));
     }
     (lines.documents, not_understood)
 }
@@ -88,14 +109,24 @@ impl Lines {
         if is_terse(line) {
             return self.terse(at, line);
         }
+        if let Some(version) = client_version(line) {
+            if !self.is_announced {
+                self.definitions.end();
+            }
+            self.begin_call();
+            self.version = Some(version.to_owned());
+            self.clients += 1;
+            return true;
+        }
+        let line = if self.clients > 0 { without_client(line) } else { line };
         if let Some((name, rest)) = line.split_once(": (g=") {
-            (self.is_behind, self.is_over) = (false, true);
+            self.begin_call();
             return self.definitions.take(name, rest);
         }
         if line.starts_with("fio-") && !line.contains(' ') {
+            self.begin_call();
             self.version = Some(line.to_owned());
             self.definitions.end();
-            (self.is_behind, self.is_over) = (false, true);
             return true;
         }
         if let Some((name, rest)) = line.split_once(": (groupid=") {
@@ -106,10 +137,24 @@ impl Lines {
             return true;
         }
         if line.starts_with("Run status group") || line.starts_with("Disk stats") {
-            (self.is_behind, self.is_over, self.way) = (true, true, None);
+            // The results of each client have this behind them.
+            (self.is_behind, self.is_over, self.way) = (true, self.clients == 0, None);
             return true;
         }
-        self.is_behind || is_noise(line) || self.of_job(line)
+        if self.is_behind
+            && let Some((disk, _)) = line.split_once(": ios=")
+        {
+            self.documents.last_mut().into_iter().for_each(|last| last.devices.extend([disk.to_owned()]));
+        }
+        self.is_behind || line.is_empty() || is_noise(line) || self.of_job(line)
+    }
+
+    /// Takes a line that fio prints before its results.
+    fn begin_call(&mut self) {
+        if !std::mem::replace(&mut self.is_announced, true) {
+            self.clients = 0;
+        }
+        (self.is_behind, self.is_over) = (false, true);
     }
 
     /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
@@ -132,6 +177,8 @@ impl Lines {
         let job = FioJob {
             name: name.to_owned(),
             group,
+            // Processes have small numbers.
+            pid: number_behind(rest, "pid=").map(|pid| pid as u64),
             error: number_behind(rest, "err=").unwrap_or(0.0) as i64,
             options,
             ..FioJob::default()
@@ -149,7 +196,9 @@ impl Lines {
         let is_over = std::mem::take(&mut self.is_over);
         let is_same = !is_over && self.documents.last().is_some_and(|known| known.version == version && goes_on(known));
         if !is_same {
-            self.documents.push(FioDocument { line, version, ..FioDocument::default() });
+            let is_announced = std::mem::take(&mut self.is_announced);
+            let clients = self.clients;
+            self.documents.push(FioDocument { line, version, is_announced, clients, ..FioDocument::default() });
         }
         self.is_behind = false;
         let at = self.documents.len() - 1;
@@ -212,59 +261,129 @@ impl Lines {
     }
 
     fn terse(&mut self, at: u64, line: &str) -> bool {
-        let fields: Vec<&str> = line.split(';').collect();
-        let width = if fields[0] == "5" { 47 } else { 41 };
-        let field = |at: usize| fields.get(at).copied().unwrap_or_default();
-        let figure = |at: usize| number(field(at).trim_end_matches('%'));
-        let side = |from: usize| -> Option<Direct> {
-            let (bytes, iops, runtime) = (figure(from + 1)? * 1024.0, figure(from + 2)?, figure(from + 3)?);
-            // Saturates; it is not printed.
-            let ios = (iops * runtime / 1e3).round() as u64;
-            let latency = |at: usize| -> Option<FioLatency> {
-                Some(FioLatency {
-                    samples: ios,
-                    min_ns: figure(at)? * 1e3,
-                    max_ns: figure(at + 1)? * 1e3,
-                    mean_ns: figure(at + 2)? * 1e3,
-                    ..FioLatency::default()
-                })
-            };
-            let mut completion = latency(from + 8);
-            if let Some(completion) = &mut completion {
-                completion.percentiles = (from + 12..from + 32)
-                    .filter_map(|at| {
-                        let (rank, us) = field(at).split_once("%=")?;
-                        Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
-                    })
-                    .collect();
-            }
-            (ios > 0).then(|| Direct {
-                ios,
-                iops: Some(iops),
-                bytes_per_s: Some(bytes),
-                runtime_ms: Some(runtime),
-                completion,
-                total: latency(from + 32),
+        let Some(TerseLine { version, job, disks, share }) = terse_line(line) else { return false };
+        let known = self.documents.last().filter(|known| known.is_terse && known.version == Some(version.to_owned()));
+        let first = known.and_then(|known| known.jobs.iter().find(|one| one.is_named(&job.name, job.group)));
+        let id = (job.name.clone(), job.group);
+        let shares = self.terse_call.shares.get(&id).copied().unwrap_or(0.0) + share;
+        // What went on has more than a whole share, and has grown.
+        let has_more =
+            shares > MOST_SHARE || (shares > WHOLE_SHARE && first.is_some_and(|first| first.grows_into(&job)));
+        let is_unclear = first.is_some() && disks.is_empty() && share == 0.0;
+        let is_same = known.is_some()
+            && self.terse_call.disks == disks
+            && !(first.is_some() && has_more)
+            && !is_unclear
+            && !self.is_over;
+        if !is_same {
+            self.terse_call = TerseCall { disks: disks.clone(), shares: BTreeMap::new() };
+            self.documents.push(FioDocument {
+                line: at,
+                version: Some(version.to_owned()),
+                is_terse: true,
+                is_doubtful: is_unclear,
+                devices: disks
+                    .split(';')
+                    .step_by(DISK_FIELDS)
+                    .filter(|name| !name.is_empty())
+                    .map(str::to_owned)
+                    .collect(),
+                ..FioDocument::default()
+            });
+        }
+        *self.terse_call.shares.entry(id).or_default() += share;
+        self.is_over = false;
+        self.version = Some(version.to_owned());
+        self.documents.last_mut().into_iter().for_each(|last| last.jobs.push(job.clone()));
+        true
+    }
+}
+
+/// What a terse line has.
+struct TerseLine<'l> {
+    version: &'l str,
+    job: FioJob,
+    /// The fields of all disks.
+    disks: String,
+    /// Percent of its group's bandwidth.
+    share: f64,
+}
+
+/// Fields of the use of a disk, the first of which is its name.
+const DISK_FIELDS: usize = 9;
+/// Fields from those of the processor to those of the disks.
+const BEFORE_DISKS: usize = 34;
+
+/// `None` for a line that is cut off.
+fn terse_line(line: &str) -> Option<TerseLine<'_>> {
+    let fields: Vec<&str> = line.split(';').collect();
+    let width = if fields[0] == "5" { 47 } else { 41 };
+    let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+    let figure = |at: usize| number(field(at).trim_end_matches('%'));
+    let side = |from: usize| -> Option<Direct> {
+        let (bytes, iops, runtime) = (figure(from + 1)? * 1024.0, figure(from + 2)?, figure(from + 3)?);
+        // Saturates; it is not printed.
+        let ios = (iops * runtime / 1e3).round() as u64;
+        let latency = |at: usize| -> Option<FioLatency> {
+            Some(FioLatency {
+                samples: ios,
+                min_ns: figure(at)? * 1e3,
+                max_ns: figure(at + 1)? * 1e3,
+                mean_ns: figure(at + 2)? * 1e3,
+                ..FioLatency::default()
             })
         };
-        let (name, group) = (field(2).to_owned(), figure(3).unwrap_or(0.0) as u64);
-        let cpu = 5 + width * if fields[0] == "3" { 2 } else { 3 };
-        let job = FioJob {
-            name,
-            group,
-            error: figure(4).unwrap_or(0.0) as i64,
-            read: side(5),
-            write: side(5 + width),
-            trim: if fields[0] == "3" { None } else { side(5 + 2 * width) },
-            user_cpu_percent: figure(cpu),
-            system_cpu_percent: figure(cpu + 1),
-            ..FioJob::default()
-        };
-        self.version = Some(field(1).to_owned());
-        let document = self.document(at, |known| known.count(&job.name, job.group) == 0);
-        document.jobs.push(job);
-        fields.len() > cpu
-    }
+        let mut completion = latency(from + 8);
+        if let Some(completion) = &mut completion {
+            completion.percentiles = (from + 12..from + 32)
+                .filter_map(|at| {
+                    let (rank, us) = field(at).split_once("%=")?;
+                    Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
+                })
+                .collect();
+        }
+        (ios > 0).then(|| Direct {
+            ios,
+            iops: Some(iops),
+            bytes_per_s: Some(bytes),
+            runtime_ms: Some(runtime),
+            completion,
+            total: latency(from + 32),
+        })
+    };
+    let ways = if fields[0] == "3" { 2 } else { 3 };
+    let cpu = 5 + width * ways;
+    let job = FioJob {
+        name: field(2).to_owned(),
+        group: figure(3).unwrap_or(0.0) as u64,
+        error: figure(4).unwrap_or(0.0) as i64,
+        read: side(5),
+        write: side(5 + width),
+        trim: if ways == 2 { None } else { side(5 + 2 * width) },
+        user_cpu_percent: figure(cpu),
+        system_cpu_percent: figure(cpu + 1),
+        ..FioJob::default()
+    };
+    let shares = (0..ways).filter_map(|way| figure(5 + way * width + 38));
+    let behind = fields.get(cpu + BEFORE_DISKS..).unwrap_or_default().chunks_exact(DISK_FIELDS);
+    let disks = behind.take_while(|disk| !disk[0].is_empty() && number(disk[0]).is_none());
+    (fields.len() > cpu + 1).then(|| TerseLine {
+        version: fields[1],
+        job,
+        disks: disks.map(|disk| disk.join(";")).collect::<Vec<_>>().join(";"),
+        share: shares.fold(0.0, f64::max),
+    })
+}
+
+/// `fio-3.33` of `hostname=a, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1`.
+fn client_version(line: &str) -> Option<&str> {
+    line.strip_prefix("hostname=")?.split(", ").find_map(|part| part.strip_prefix("fio="))
+}
+
+/// A line without the client that fio names in front of it: `<host> job: (g=0): …`.
+fn without_client(line: &str) -> &str {
+    let client = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    client.filter(|(name, _)| !name.contains(' ')).map_or(line, |(_, rest)| rest.trim_start())
 }
 
 fn number_right_behind(text: &str, name: &str) -> Option<f64> {

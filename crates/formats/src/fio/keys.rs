@@ -1,0 +1,105 @@
+//! What distinguishes fio's jobs, and what says where they ran.
+
+use std::collections::BTreeSet;
+
+use model::{Point, Value};
+
+use super::{FioDocument, FioJob, Side};
+use crate::{places, size};
+
+impl FioDocument {
+    /// What distinguishes a job from others, as keys: what it says itself goes before what is said of all.
+    pub(super) fn options(&self, job: &FioJob) -> Point {
+        let options = self.global.iter().chain(&job.options);
+        options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str())).map(|(name, value)| key(name, value)).collect()
+    }
+
+    /// Whether fio printed what the job was to do. The number of its clones stands in its results.
+    pub(super) fn has_options(&self, job: &FioJob) -> bool {
+        !self.global.is_empty() || job.options.keys().any(|name| name != "numjobs")
+    }
+}
+
+/// fio options that do not change what is measured: names of machines and files, the length of a run, and what is printed.
+/// Every other option distinguishes cases.
+const NO_KEYS: &[&str] = &[
+    "allrandrepeat",
+    "clat_percentiles",
+    "description",
+    "directory",
+    "eta",
+    "filename",
+    "group_reporting",
+    "lat_percentiles",
+    "log_avg_msec",
+    "log_offset",
+    "log_unix_epoch",
+    "name",
+    "new_group",
+    "per_job_logs",
+    "percentile_list",
+    "ramp_time",
+    "randrepeat",
+    "randseed",
+    "runtime",
+    "slat_percentiles",
+    "status-interval",
+    "stonewall",
+    "time_based",
+    "timeout",
+    "unlink",
+    "wait_for_previous",
+    "write_bw_log",
+    "write_hist_log",
+    "write_iops_log",
+    "write_lat_log",
+];
+
+/// fio's other names of an option.
+const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), ("filesize", "size")];
+/// Options whose values are sizes.
+const SIZES: [&str; 3] = ["bs", "size", "io_size"];
+
+pub(super) fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
+    let mut keys = document.options(first);
+    keys.insert("job".to_owned(), plain_value(side.name));
+    keys.insert("op".to_owned(), plain_value(op));
+    if document.clients > 1 {
+        keys.insert("clients".to_owned(), Value::Int(document.clients as i64));
+    }
+    // What fio prints of each of several jobs is not what it prints of one.
+    if side.jobs.len() > document.clients.max(1) {
+        keys.entry("numjobs".to_owned()).or_insert_with(|| Value::Int(side.jobs.len() as i64));
+    }
+    keys
+}
+
+/// The files, folders and devices that jobs used.
+pub(super) fn places_of(document: &FioDocument, side: &Side<'_>) -> Point {
+    let mut places = Point::new();
+    for name in ["filename", "directory"] {
+        let found = side.jobs.iter().filter_map(|job| job.options.get(name).or_else(|| document.global.get(name)));
+        let found: BTreeSet<&str> = found.map(String::as_str).collect();
+        places::put(&mut places, name, Some(&joined(found)));
+    }
+    places::put(&mut places, "device", Some(&joined(document.devices.iter().map(String::as_str))));
+    places
+}
+
+fn joined<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn key(name: &str, value: &str) -> (String, Value) {
+    let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
+    let value = match (name, value) {
+        ("rw", "readwrite") => plain_value("rw"),
+        _ if SIZES.contains(&name) => size::value(value),
+        _ => plain_value(value),
+    };
+    (name.to_owned(), value)
+}
+
+fn plain_value(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
+}
