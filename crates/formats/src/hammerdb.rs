@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
+use self::configuration::Settings;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, number};
@@ -56,8 +57,10 @@ pub struct HammerDbJob {
     pub database: Option<String>,
     /// Virtual users that made the load.
     pub virtual_users: Option<u64>,
-    /// From the report: warehouses, lengths in minutes, scale factor.
+    /// From the report, or as the console says it was set: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
+    /// The server and the database, where the console says that they were set.
+    pub places: Point,
     /// Length of the run in minutes, as the console says it.
     pub minutes: Option<i64>,
     pub outcome: HammerDbResult,
@@ -154,6 +157,9 @@ enum Asked {
 struct Lines {
     output: HammerDbOutput,
     queries: console::Console,
+    settings: Settings,
+    /// How many streams runs have had that ended.
+    streams_before: usize,
     /// Jobs of the console, which other forms may repeat.
     console: Vec<HammerDbJob>,
     users: Option<u64>,
@@ -186,6 +192,7 @@ impl Lines {
             let failed_users = std::mem::take(&mut self.failed_users);
             let mut job = HammerDbJob::new(number, None, outcome);
             job.minutes = self.minutes.take();
+            (job.configuration, job.places) = (self.settings.conditions("tpcc"), self.settings.places());
             (job.virtual_users, job.database, job.failed_users) = (virtual_users, Some(database), failed_users);
             self.console.push(job);
             self.is_running = true;
@@ -204,6 +211,7 @@ impl Lines {
             self.output.releases.extend(Some(release.trim()).filter(|release| *release != "NULL").map(str::to_owned));
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.output.version.get_or_insert_with(|| version.to_owned());
+            self.settings.begin();
         } else if let Some(id) = text.strip_prefix("Benchmark Run jobid=") {
             // Printed after the result if the console waits for the run, else before it.
             if let Some(job) = self.console.last_mut().filter(|job| job.id.is_none()) {
@@ -213,7 +221,7 @@ impl Lines {
             self.asked = asked(command);
         } else if line == TIMES_HEADING {
             self.announced = true;
-        } else if !self.queries.take(user, text) && !is_idle(line) {
+        } else if !self.settings.take(line) && !self.queries.take(user, text) && !is_idle(line) {
             self.output.not_understood.push(NotUnderstood::new(number, line));
         }
     }
@@ -227,6 +235,11 @@ impl Lines {
         }
         self.is_running = false;
         self.queries.run_ended();
+        let configuration = self.settings.conditions("tpch");
+        let of_run = self.queries.streams.iter_mut().skip(self.streams_before);
+        of_run.for_each(|stream| stream.configuration.clone_from(&configuration));
+        self.streams_before = self.queries.streams.len();
+        self.settings.run_ended();
     }
 
     fn document(&mut self, number: u64, json: &Json) {
@@ -380,6 +393,7 @@ impl HammerDbJob {
             database,
             virtual_users,
             configuration,
+            places: Point::new(),
             minutes: None,
             outcome,
             failed_users: 0,
@@ -394,6 +408,7 @@ impl HammerDbJob {
         self.database = self.database.take().or(other.database);
         self.virtual_users = self.virtual_users.or(other.virtual_users);
         self.configuration.extend(other.configuration);
+        self.places.extend(other.places);
         self.minutes = self.minutes.or(other.minutes);
         self.failed_users = self.failed_users.max(other.failed_users);
         if self.timings.is_empty() {
@@ -645,6 +660,7 @@ fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
     };
     let mut result = ImportedResult::new(system, benchmark);
     result.keys = keys(&job.configuration, job.virtual_users);
+    result.places.clone_from(&job.places);
     if job.failed_users > 0 {
         let why = format!("{} virtual users failed (FINISHED FAILED): the result is of the others", job.failed_users);
         result.dropped = Some((model::RunState::Failed, why));

@@ -181,3 +181,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_the_console_sets_are_keys_and_places() {
+    let run = |before: &str, settings: &str, nopm: u32| {
+        format!(
+            "{before}HammerDB CLI v4.9\n{settings}Vuser 1:4 Active Virtual Users configured\n\
+             Vuser 1:TEST RESULT : System achieved {nopm} NOPM from 60057 PostgreSQL TPM\nVuser 1:FINISHED SUCCESS\n\
+             ALL VIRTUAL USERS COMPLETE\n"
+        )
+    };
+    let small = "Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL\nChanged tpcc:pg_storedprocs from true to false for PostgreSQL\n\
+                 Changed tpcc:pg_pass from tpcc to topsecret for PostgreSQL\n";
+    let large = "Value 1000 for tpcc:pg_count_ware is the same as existing value 1000, no change made\n\
+                 Changed connection:pg_host from localhost to db2 for PostgreSQL\n";
+    let text = [run("", small, 1), run("", large, 2), run(small, "", 3), run("", "", 4)].concat();
+    let output = read(text.as_bytes());
+    assert_eq!(output.not_understood, []);
+    let imported = import(&output, "a", "out.txt");
+    let warehouses: Vec<Option<&Value>> = imported.results.iter().map(|one| one.keys.get("warehouses")).collect();
+    assert_eq!(warehouses, [Some(&Value::Int(100)), Some(&Value::Int(1000)), Some(&Value::Int(100)), None]);
+    assert_eq!(imported.results[0].keys.get("storedprocs"), None, "what is off is no condition");
+    assert_eq!(imported.results[1].places["host"], Value::Text("db2".to_owned()));
+    assert!(!format!("{imported:?}").contains("topsecret"));
+    let on = text.replacen("from true to false", "from false to true", 1);
+    assert_eq!(import(&read(on.as_bytes()), "a", "b").results[0].keys["storedprocs"], Value::Bool(true));
+    let queries = "Changed tpch:pg_scale_fact from 1 to 10 for PostgreSQL\nVuser 1:query 5 completed in 18.98 seconds\n\
+                   Vuser 1:Geometric mean of query times returning rows (2) is 15.4\nALL VIRTUAL USERS COMPLETE\n";
+    let imported = import(&read(format!("{small}{queries}").as_bytes()), "a", "b");
+    assert_eq!(imported.results[0].keys["scale_factor"], Value::Int(10));
+    assert!(!imported.results[0].keys.contains_key("warehouses"), "a setting of the other workload");
+}

@@ -1,6 +1,10 @@
 //! The configuration of a job, as HammerDB keeps it: a dictionary of Tcl's.
 
+use std::collections::BTreeMap;
+
 use model::{Point, Value};
+
+use crate::places;
 
 /// Most words of a dictionary; HammerDB's has about 60.
 const MOST_WORDS: usize = 10_000;
@@ -46,7 +50,10 @@ const DEPENDENT: [(&str, &str); 4] = [
 pub fn conditions(dictionary: &str, workload: &str) -> Point {
     let all = words(dictionary);
     let section = pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| words(value)).unwrap_or_default();
-    let options: Vec<(&str, &str)> = pairs(&section).map(|(name, value)| (bare(name), value)).collect();
+    conditions_of(&pairs(&section).map(|(name, value)| (bare(name), value)).collect::<Vec<_>>())
+}
+
+fn conditions_of(options: &[(&str, &str)]) -> Point {
     let counts = options.iter().filter(|(name, _)| {
         DEPENDENT
             .iter()
@@ -60,6 +67,71 @@ pub fn conditions(dictionary: &str, workload: &str) -> Point {
 fn bare(name: &str) -> &str {
     let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     ["tpch_", "tpcc_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
+}
+
+/// What the console says of the configuration: what was set, by the section of the dictionary and the name.
+#[derive(Debug, Default)]
+pub struct Settings {
+    all: BTreeMap<(String, String), String>,
+    /// Those since the last run ended: where HammerDB begins again, they are of the next run.
+    fresh: BTreeMap<(String, String), String>,
+}
+
+impl Settings {
+    /// Tells whether a line says that something was set.
+    pub fn take(&mut self, line: &str) -> bool {
+        let Some((section, name, value)) = setting(line) else { return false };
+        let place = (section.to_owned(), bare(name).to_owned());
+        self.fresh.insert(place.clone(), value.to_owned());
+        self.all.insert(place, value.to_owned());
+        true
+    }
+
+    /// HammerDB began, with a configuration of which nothing is known but what it says from here on.
+    pub fn begin(&mut self) {
+        self.all.clone_from(&self.fresh);
+    }
+
+    pub fn run_ended(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// The conditions of the load of a workload, `tpcc` or `tpch`.
+    pub fn conditions(&self, workload: &str) -> Point {
+        let of_workload = self.all.iter().filter(|((section, _), _)| section == workload);
+        conditions_of(&of_workload.map(|((_, name), value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())
+    }
+
+    /// The server and the database.
+    pub fn places(&self) -> Point {
+        let mut found = Point::new();
+        for ((section, name), value) in &self.all {
+            let is_place = if section == "connection" { !is_secret(name) } else { name.contains("dbase") };
+            places::put(&mut found, name, Some(value.as_str()).filter(|_| is_place));
+        }
+        found
+    }
+}
+
+/// Section, name and value of `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the
+/// same as existing value 100, no change made`.
+fn setting(line: &str) -> Option<(&str, &str, &str)> {
+    let (name, value) = match line.strip_prefix("Changed ") {
+        Some(changed) => {
+            let (name, values) = changed.rsplit_once(" for ")?.0.split_once(" from ")?;
+            (name, values.rsplit_once(" to ")?.1)
+        }
+        None => {
+            let (value, rest) = line.strip_prefix("Value ")?.split_once(" for ")?;
+            (rest.split_once(" is the same as existing value")?.0, value)
+        }
+    };
+    let (section, name) = name.split_once(':')?;
+    Some((section, name, value))
+}
+
+fn is_secret(name: &str) -> bool {
+    ["pass", "user", "wallet", "key"].iter().any(|part| name.contains(part))
 }
 
 fn condition(name: &str, value: &str) -> Option<(String, Value)> {
