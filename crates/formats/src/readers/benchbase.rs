@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::figures::{Figures, documents, json_key, json_number, put};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::number;
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "benchbase",
@@ -56,6 +56,9 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
         None => ImportedResult::new(system, &benchmark),
     };
     result.keys = keys;
+    for (printed, name) in [("DBMS Type", "dbms_type"), ("DBMS Version", "dbms_version")] {
+        places::put(&mut result.places, name, json.get(printed).and_then(Json::as_str));
+    }
     if state.is_some() {
         return result;
     }
@@ -109,7 +112,7 @@ fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     for (number_of_line, line) in (2..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let field = |at: Option<usize>| number(fields.get(at?)?);
-        let Some(rate) = field(rate) else {
+        let Some(rate) = field(rate).filter(|_| fields.len() >= heading.len()) else {
             return Err(FormatError::at(number_of_line, "it has no throughput: the table was cut or changed"));
         };
         windows += 1;

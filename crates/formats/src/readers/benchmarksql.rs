@@ -5,7 +5,7 @@ use model::{Point, Role, Value};
 use super::figures::{Figures, leading, plain, put, strange};
 use crate::reader::{Found, Input, Names, Reader, Reads};
 use crate::text::numbered;
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "benchmarksql",
@@ -18,6 +18,7 @@ pub const READER: Reader = Reader {
 #[derive(Default)]
 struct Run {
     keys: Point,
+    places: Point,
     nopm: Option<f64>,
     tpm: Option<f64>,
     /// 0 if the transactions of a terminal are limited instead.
@@ -40,11 +41,10 @@ const KEYS: [&str; 13] = [
     "rampupMins",
     "keyingTimeMultiplier",
 ];
-/// Others that it prints: where it ran, and how long.
-const OTHERS: [&str; 20] = [
-    "db",
-    "driver",
-    "conn",
+/// Properties that say where it ran.
+const PLACES: [&str; 3] = ["db", "driver", "conn"];
+/// Others that it prints: by whom, and how long.
+const OTHERS: [&str; 17] = [
     "user",
     "password",
     "runMins",
@@ -93,7 +93,8 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         match name {
             "Measured tpmC (NewOrders)" => {
                 if run.nopm.is_some() {
-                    let next = Run { keys: run.keys.clone(), minutes: run.minutes, ..Run::default() };
+                    let (keys, places) = (run.keys.clone(), run.places.clone());
+                    let next = Run { keys, places, minutes: run.minutes, ..Run::default() };
                     imported.results.extend(result(std::mem::replace(&mut run, next), input.system));
                 }
                 run.nopm = leading(value);
@@ -103,6 +104,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             "Transaction Count" => imported.results.extend(result(std::mem::take(&mut run), input.system)),
             "runMins" => run.minutes = leading(value),
             _ if KEYS.contains(&name) => put(&mut run.keys, name, Some(plain(value))),
+            _ if PLACES.contains(&name) => places::put(&mut run.places, name, Some(value)),
             _ if OTHERS.contains(&name) || name.starts_with("executeTime[") => {}
             _ => strange(number, line, &mut not_understood),
         }
@@ -116,7 +118,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
 fn is_bare(line: &str) -> bool {
     let line = line.trim();
     let name = line.split('=').next().unwrap_or_default().trim();
-    let is_property = line.contains('=') && (KEYS.contains(&name) || OTHERS.contains(&name));
+    let is_property = line.contains('=') && [&KEYS[..], &PLACES, &OTHERS].iter().any(|known| known.contains(&name));
     is_property || line.starts_with("Measured tpm") || line.starts_with("Running Average tpmTOTAL")
 }
 
@@ -128,7 +130,7 @@ fn result(run: Run, system: &str) -> Option<ImportedResult> {
     figures.rate("tpm", "tx/min", Role::Secondary, run.tpm);
     let mut result = ImportedResult::new(system, "tpcc");
     result.elapsed_s = run.minutes.filter(|minutes| *minutes > 0.0).map(|minutes| 60.0 * minutes);
-    result.keys = run.keys;
+    (result.keys, result.places) = (run.keys, run.places);
     result.keys.insert("tool".to_owned(), Value::Text("BenchmarkSQL".to_owned()));
     result.measurements = figures.measurements;
     Some(result)

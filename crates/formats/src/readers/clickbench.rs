@@ -1,11 +1,11 @@
 //! ClickBench's result of a system: one JSON document, a row of three tries for each query.
 
-use model::{Role, Value};
+use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
 use super::figures::{Figures, documents, json_number};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "clickbench",
@@ -29,6 +29,10 @@ fn add(json: &Json, input: &Input<'_>, imported: &mut Imported) {
         .flatten()
         .collect();
     let system = if input.is_named || own.is_empty() { input.system.to_owned() } else { own.join(", ") };
+    let mut of_system = Point::new();
+    for name in ["system", "machine"] {
+        places::put(&mut of_system, name, json.get(name).and_then(Json::as_str));
+    }
     let Some(queries) = json.get("result").and_then(Json::as_array) else { return };
     for (number, tries) in queries.iter().enumerate() {
         let tries: Vec<Option<f64>> = tries.as_array().into_iter().flatten().map(json_number).collect();
@@ -40,11 +44,13 @@ fn add(json: &Json, input: &Input<'_>, imported: &mut Imported) {
             let reason = "ClickBench has no time: the query failed or was not run".to_owned();
             let mut result = ImportedResult::failed(&system, "clickbench", reason);
             result.keys.insert("query".to_owned(), query);
+            result.places.clone_from(&of_system);
             imported.results.push(result);
             continue;
         };
         let mut result = ImportedResult::new(&system, "clickbench");
         result.keys.insert("query".to_owned(), query);
+        result.places.clone_from(&of_system);
         let mut figures = Figures::default();
         figures.cost("cold_time", "s", Role::Primary, Some(cold));
         // The better of the second and the third, by ClickBench's rule.
@@ -53,6 +59,7 @@ fn add(json: &Json, input: &Input<'_>, imported: &mut Imported) {
         imported.results.push(result);
     }
     let mut load = ImportedResult::new(&system, "clickbench load");
+    load.places = of_system;
     let mut figures = Figures::default();
     figures.cost("load_time", "s", Role::Primary, json.get("load_time").and_then(json_number).filter(|s| *s > 0.0));
     figures.cost("data_size", "B", Role::Secondary, json.get("data_size").and_then(json_number));

@@ -5,7 +5,7 @@ use model::{Direction, Measurement, Point, Role, Value};
 use super::figures::{Figures, leading, strange};
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, number, numbered};
-use crate::{FormatError, Imported, ImportedResult, size};
+use crate::{FormatError, Imported, ImportedResult, places, size};
 
 mod xml;
 
@@ -33,6 +33,7 @@ pub(super) struct Side {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Span {
     pub keys: Point,
+    pub places: Point,
     pub elapsed_s: Option<f64>,
     pub cpu_percent: Option<f64>,
     pub read: Option<Side>,
@@ -68,6 +69,7 @@ fn results(span: &Span, system: &str) -> Vec<ImportedResult> {
         }
         let mut result = ImportedResult::new(system, "diskspd");
         result.keys = span.keys.clone();
+        result.places.clone_from(&span.places);
         result.keys.insert("op".to_owned(), Value::Text(op.to_owned()));
         result.elapsed_s = span.elapsed_s;
         result.measurements = figures.measurements;
@@ -97,6 +99,7 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
     let (mut spans, mut not_understood) = (Vec::new(), Vec::new());
     let (mut keys, mut part, mut target) = (Point::new(), Part::Head, 0_usize);
     let (mut span, mut paths): (Option<Span>, Vec<&str>) = (None, Vec::new());
+    let mut places = Point::new();
     for (number, line) in numbered(text) {
         let line = line.trim();
         if let Some(next) = heading(line) {
@@ -104,8 +107,11 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
                 spans.extend(span.take());
             }
             match next {
-                Part::Parameters => (keys, target) = (Point::new(), 0),
-                Part::Results => span = Some(Span { keys: without_repeats(keys.clone(), target), ..Span::default() }),
+                Part::Parameters => (keys, places, target) = (Point::new(), Point::new(), 0),
+                Part::Results => {
+                    let (keys, places) = (without_repeats(keys.clone(), target), places.clone());
+                    span = Some(Span { keys, places, ..Span::default() });
+                }
                 // A table for each target comes before that of all of them.
                 Part::Percentiles => span.iter_mut().for_each(|span| span.percentiles.clear()),
                 _ => {}
@@ -119,9 +125,12 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
             (_, Some(span)) => figure(line, part, span) || paths.contains(&line),
             _ => line.is_empty(),
         };
-        if part == Part::Parameters {
-            paths.extend(line.strip_prefix("path:").map(|path| path.trim().trim_matches('\'')));
+        if let (Part::Parameters, Some(path)) = (part, line.strip_prefix("path:")) {
+            let path = path.trim().trim_matches('\'');
+            paths.push(path);
+            places::put(&mut places, &format!("path_{target}"), Some(path));
         }
+        places::put(&mut places, "computer", line.strip_prefix("computer name:").filter(|_| part == Part::System));
         if !taken {
             strange(number, line, &mut not_understood);
         }

@@ -5,7 +5,7 @@ use model::{Point, Role, Value};
 use super::figures::{Figures, leading, option, pairs, plain, put, strange};
 use crate::reader::{Found, Input, Names, Reader, Reads};
 use crate::text::numbered;
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "go-tpc",
@@ -86,6 +86,16 @@ fn keys(command: Option<&str>) -> Point {
     keys
 }
 
+fn places_of(command: Option<&str>) -> Point {
+    let mut found = Point::new();
+    let options =
+        [("host", Some('H')), ("port", Some('P')), ("db", Some('D')), ("driver", Some('d')), ("conn-params", None)];
+    for (name, short) in options {
+        places::put(&mut found, name, command.and_then(|command| option(command, name, short)));
+    }
+    found
+}
+
 fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let orders: Vec<&Line<'_>> =
@@ -108,6 +118,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         );
         let mut result = ImportedResult::new(system, "tpcc");
         result.keys = keys(run.command);
+        result.places = places_of(run.command);
         result.elapsed_s = orders.iter().filter_map(|line| figure(line.figures, "Takes(s)")).reduce(f64::max);
         result.measurements = figures.measurements;
         results.push(result);
@@ -125,6 +136,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         }
         let mut result = ImportedResult::new(system, "tpcc transactions");
         result.keys = keys(run.command);
+        result.places = places_of(run.command);
         result.keys.insert("transaction".to_owned(), Value::Text(line.name.to_owned()));
         result.measurements = figures.measurements;
         results.push(result);
@@ -136,6 +148,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
         figures.cost("query_time", "ms", Role::Primary, ms);
         let mut result = ImportedResult::new(system, "tpch");
         result.keys = keys(run.command);
+        result.places = places_of(run.command);
         result.keys.insert("query".to_owned(), Value::Text(line.name.to_owned()));
         result.measurements = figures.measurements;
         results.push(result);

@@ -5,9 +5,10 @@ use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
 use super::figures::{Figures, json_number, leading, option, pairs, plain, put, strange};
+use super::properties::{Properties, phase_and_database};
 use crate::reader::{Found, Input, Names, Reader, Reads};
 use crate::text::{break_html, numbered};
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "go-ycsb",
@@ -38,7 +39,7 @@ struct Group {
 
 #[derive(Default)]
 struct Run {
-    keys: Point,
+    properties: Properties,
     group: Group,
     /// True once it said that it finished: what it prints then is of the whole run.
     is_finished: bool,
@@ -69,7 +70,7 @@ fn take(runs: &mut Vec<Run>, line: &str) -> bool {
     const NOISE: [&str; 6] =
         ["****", "Using request distribution", "operation err:", "Got signal", "Exporting the full latency", "```"];
     if let Some(command) = command(line) {
-        begin(runs).keys = command;
+        begin(runs).properties = command;
         return true;
     }
     if line.contains("* properties *") {
@@ -77,17 +78,14 @@ fn take(runs: &mut Vec<Run>, line: &str) -> bool {
         return true;
     }
     if let Some((name, value)) = property(line) {
-        let condition = condition(name, value);
-        if let (Some((name, value)), Some(run)) = (condition, runs.last_mut()) {
-            run.keys.insert(name, value);
-        }
+        runs.last_mut().into_iter().for_each(|run| run.properties.take(name, value));
         return true;
     }
     let finished = line.strip_prefix("Run finished, takes ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
     if finished.is_some()
         && let Some(last) = runs.last().filter(|run| run.is_finished)
     {
-        runs.push(Run { keys: last.keys.clone(), ..Run::default() });
+        runs.push(Run { properties: last.properties.clone(), ..Run::default() });
     }
     if let (Some((takes, _)), Some(run)) = (finished, runs.last_mut()) {
         (run.is_finished, run.elapsed_s) = (true, go_seconds(takes));
@@ -117,8 +115,8 @@ fn add(runs: &mut Vec<Run>, name: String, line: Line) {
         let grows = ["Count", "Takes(s)"].iter().all(|heading| line.get(*heading) >= known.get(*heading));
         if run.is_finished || !grows {
             // What comes without a heading is of another run with the same properties, as far as can be said.
-            let keys = run.keys.clone();
-            runs.push(Run { keys, ..Run::default() });
+            let properties = run.properties.clone();
+            runs.push(Run { properties, ..Run::default() });
         } else {
             run.group = Group::default();
         }
@@ -157,70 +155,21 @@ fn operations(line: &str) -> Vec<(String, Line)> {
 }
 
 /// `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
-fn command(line: &str) -> Option<Point> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let at = words.iter().position(|word| word.trim_start_matches(['$', '`']).rsplit('/').next() == Some("go-ycsb"))?;
-    let phase = words.get(at + 1).filter(|word| ["run", "load"].contains(word))?;
-    let mut keys = Point::from([("phase".to_owned(), plain(phase))]);
+fn command(line: &str) -> Option<Properties> {
+    let (phase, database) = phase_and_database(line, &["go-ycsb"])?;
+    let mut found = Properties { keys: [("phase".to_owned(), plain(phase))].into(), places: Point::new() };
     let file = option(line, "property_file", Some('P')).and_then(|path| path.rsplit(['/', '\\']).next());
-    put(&mut keys, "workload", file.map(plain));
-    put(&mut keys, "threads", option(line, "threads", None).map(plain));
-    put(&mut keys, "target", option(line, "target", None).map(plain));
-    let written = words.iter().filter_map(|word| word.trim_matches(['"', '\'']).split_once('='));
-    keys.extend(written.filter_map(|(name, value)| condition(name, value)));
-    Some(keys)
+    put(&mut found.keys, "workload", file.map(plain));
+    put(&mut found.keys, "threads", option(line, "threads", None).map(plain));
+    put(&mut found.keys, "target", option(line, "target", None).map(plain));
+    places::put(&mut found.places, "db", Some(database));
+    found.take_words(line);
+    Some(found)
 }
 
 /// `"recordcount"="1000"`, as the run lists its properties.
 fn property(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix('"')?.strip_suffix('"')?.split_once("\"=\"")
-}
-
-/// The key that a property is: what it sets, unless that is a length, a place, a name, or a secret.
-fn condition(name: &str, value: &str) -> Option<(String, Value)> {
-    const SAME: [(&str, &str); 2] = [("threadcount", "threads"), ("command", "phase")];
-    /// Lengths, what is printed, and what a proportion comes to is in `operations`.
-    const ASIDE: [&str; 16] = [
-        "operationcount",
-        "maxexecutiontime",
-        "warmuptime",
-        "insertstart",
-        "insertcount",
-        "dotransactions",
-        "dropdata",
-        "silence",
-        "verbose",
-        "outputstyle",
-        "measurementtype",
-        "status",
-        "label",
-        "table",
-        "workload",
-        "keyprefix",
-    ];
-    const WORDS: [&str; 7] = [
-        "command",
-        "requestdistribution",
-        "scanlengthdistribution",
-        "fieldlengthdistribution",
-        "insertorder",
-        "tikv.type",
-        "tikv.apiversion",
-    ];
-    const PRIVATE: [&str; 12] =
-        ["pass", "pwd", "user", "host", "port", "addr", "secret", "token", "auth", "cred", "key", "debug"];
-    let lower = name.to_lowercase();
-    let is_aside = ASIDE.contains(&&*lower)
-        || lower.ends_with("proportion")
-        || lower.starts_with("measurement.")
-        || lower.starts_with("histogram.")
-        || PRIVATE.iter().any(|part| lower.contains(part));
-    let is_plain = value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
-    if is_aside || value.is_empty() || !(is_plain || WORDS.contains(&&*lower)) {
-        return None;
-    }
-    let name = SAME.iter().find(|(from, _)| *from == lower).map_or(lower.as_str(), |(_, to)| to);
-    Some((name.to_owned(), plain(value)))
 }
 
 /// Seconds of Go's `1m3.164680955s`.
@@ -270,7 +219,7 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
         .iter()
         .map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + errors(run, name)))
         .collect();
-    let mut keys = run.keys.clone();
+    let mut keys = run.properties.keys.clone();
     keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
     let is_load = single.len() == 1 && single.iter().any(|(name, _)| name.ends_with("INSERT"));
     keys.entry("phase".to_owned()).or_insert_with(|| Value::Text(if is_load { "load" } else { "run" }.to_owned()));
@@ -284,6 +233,7 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
     figures.rate("throughput", "operations/s", Role::Primary, printed.or_else(|| sum("OPS")));
     let mut whole = ImportedResult::new(system, "ycsb");
     whole.keys = keys.clone();
+    whole.places.clone_from(&run.properties.places);
     whole.elapsed_s =
         run.elapsed_s.or_else(|| all.iter().filter_map(|(_, line)| line.get("Takes(s)").copied()).reduce(f64::max));
     whole.measurements = figures.measurements;
@@ -294,6 +244,7 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
         .chain(all.into_iter().map(|(name, line)| {
             let mut result = ImportedResult::new(system, "ycsb operations");
             result.keys = keys.clone();
+            result.places.clone_from(&run.properties.places);
             result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
             let mut figures = Figures::default();
             figures.failed(Some(errors(run, name)), line.get("Count").copied(), why);

@@ -11,5 +11,6 @@ pub mod go_tpc;
 pub mod go_ycsb;
 pub mod hyperfine;
 pub mod mysqlslap;
+mod properties;
 pub mod tpcc_mysql;
 pub mod ycsb;

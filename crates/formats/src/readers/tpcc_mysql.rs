@@ -5,7 +5,7 @@ use model::{Point, Role, Value};
 use super::figures::{Figures, leading, plain, put, strange};
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
 use crate::text::{number, numbered};
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "tpcc-mysql",
@@ -30,6 +30,7 @@ struct Counts {
 #[derive(Default)]
 struct Run {
     keys: Point,
+    places: Point,
     elapsed_s: Option<f64>,
     transactions: [Option<Counts>; 5],
     broken: Vec<String>,
@@ -50,7 +51,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         if line == "<Parameters>" {
             imported.results.extend(results(std::mem::take(&mut run), input.system));
         } else if is_repeated {
-            let next = Run { keys: run.keys.clone(), ..Run::default() };
+            let next = Run { keys: run.keys.clone(), places: run.places.clone(), ..Run::default() };
             imported.results.extend(results(std::mem::replace(&mut run, next), input.system));
             is_summed = false;
         } else if line.starts_with("<Raw Results>") || line.starts_with("<Raw Results2") {
@@ -66,6 +67,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             match name {
                 "warehouse" => put(&mut run.keys, "warehouses", Some(plain(value))),
                 "connection" => put(&mut run.keys, "connections", Some(plain(value))),
+                "server" | "port" | "DBname" => places::put(&mut run.places, name, Some(value)),
                 _ => {}
             }
         } else if let Some(seconds) = line.strip_prefix("in ").and_then(|rest| rest.strip_suffix(" sec.")) {
@@ -138,6 +140,7 @@ fn results(run: Run, system: &str) -> Vec<ImportedResult> {
     figures.rate("nopm", "orders/min", Role::Primary, run.nopm);
     let mut whole = ImportedResult::new(system, "tpcc");
     whole.keys = run.keys.clone();
+    whole.places.clone_from(&run.places);
     whole.keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
     whole.elapsed_s = run.elapsed_s;
     whole.measurements = figures.measurements;
@@ -157,6 +160,7 @@ fn results(run: Run, system: &str) -> Vec<ImportedResult> {
         figures.count("retries", Some(counts.retries));
         let mut result = ImportedResult::new(system, "tpcc transactions");
         result.keys = run.keys.clone();
+        result.places.clone_from(&run.places);
         result.keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
         result.keys.insert("transaction".to_owned(), Value::Text((*name).to_owned()));
         result.measurements = figures.measurements;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use model::{Point, Role, Value};
+use model::{Role, Value};
 
 use super::figures::{Figures, option, plain, put, strange};
+use super::properties::{Properties, phase_and_database};
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
 use crate::text::{break_html, numbered};
-use crate::{FormatError, Imported, ImportedResult};
+use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
     name: "ycsb",
@@ -33,7 +34,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     for (number, whole) in numbered(input.text) {
         for line in break_html(whole) {
             let line = line.trim();
-            if let Some(command) = line.strip_prefix("Command line:") {
+            if let Some(command) = line.strip_prefix("Command line:").or_else(|| shell_command(line)) {
                 runs.push(Run { command: Some(command), ..Run::default() });
             } else if let Some((section, name, value)) = figure(line) {
                 let is_next = section == "OVERALL"
@@ -85,27 +86,31 @@ fn figure(line: &str) -> Option<(&str, &str, f64)> {
     (!is_bin).then_some((section, name, value))
 }
 
-fn keys(run: &Run<'_>) -> Point {
-    let mut keys = Point::new();
+/// `bin/ycsb run mongodb -P workloads/workloada`, as a shell repeats it.
+fn shell_command(line: &str) -> Option<&str> {
+    phase_and_database(line, &["ycsb", "ycsb.sh"]).map(|_| line)
+}
+
+/// What its command says, and what its operations show.
+fn properties(run: &Run<'_>) -> Properties {
+    let mut found = Properties::default();
+    let keys = &mut found.keys;
+    let mut is_load = run.sections.contains_key("INSERT") && operations(run).len() == 1;
     if let Some(command) = run.command {
         let workload = option(command, "workload", Some('P'));
         let file = workload.and_then(|path| path.rsplit(['/', '\\']).next());
-        put(&mut keys, "workload", file.map(plain));
-        put(
-            &mut keys,
-            "threads",
-            option(command, "threads", None).or_else(|| word_behind(command, "-threads")).map(plain),
-        );
-        put(&mut keys, "target", word_behind(command, "-target").map(plain));
-        for name in ["recordcount", "operationcount", "requestdistribution", "fieldcount", "fieldlength"] {
-            put(&mut keys, name, property(command, name).map(plain));
-        }
+        put(keys, "workload", file.map(plain));
+        put(keys, "threads", option(command, "threads", None).or_else(|| word_behind(command, "-threads")).map(plain));
+        put(keys, "target", word_behind(command, "-target").map(plain));
+        put(keys, "operationcount", property(command, "operationcount").map(plain));
+        let (phase, database) = phase_and_database(command, &["ycsb", "ycsb.sh"]).unzip();
+        places::put(&mut found.places, "db", word_behind(command, "-db").or(database));
+        is_load |= phase == Some("load") || command.split_whitespace().any(|word| word == "-load");
+        found.take_words(command);
     }
-    let is_load = run.command.is_some_and(|command| command.split_whitespace().any(|other| other == "-load"))
-        || (run.sections.contains_key("INSERT") && operations(run).len() == 1);
-    keys.insert("phase".to_owned(), Value::Text(if is_load { "load" } else { "run" }.to_owned()));
-    keys.insert("operations".to_owned(), Value::Text(mix(run)));
-    keys
+    found.keys.insert("phase".to_owned(), Value::Text(if is_load { "load" } else { "run" }.to_owned()));
+    found.keys.insert("operations".to_owned(), Value::Text(mix(run)));
+    found
 }
 
 fn word_behind<'a>(command: &'a str, option: &str) -> Option<&'a str> {
@@ -152,8 +157,9 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut figures = Figures::default();
     figures.failed(Some(failed), Some(succeeded), why);
     figures.rate("throughput", "operations/s", Role::Primary, overall.get("Throughput(ops/sec)").copied());
+    let properties = properties(run);
     let mut whole = ImportedResult::new(system, "ycsb");
-    whole.keys = keys(run);
+    (whole.keys, whole.places) = (properties.keys.clone(), properties.places.clone());
     whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
     whole.measurements = figures.measurements;
     results.push(whole);
@@ -176,7 +182,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
             figures.percentile(rank, micros(of, id));
         }
         let mut result = ImportedResult::new(system, "ycsb operations");
-        result.keys = keys(run);
+        (result.keys, result.places) = (properties.keys.clone(), properties.places.clone());
         result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
         result.measurements = figures.measurements;
         results.push(result);

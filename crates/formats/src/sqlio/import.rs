@@ -5,7 +5,7 @@ use model::{Direction, Measurement, Reading, Role, Value};
 use super::{Pattern, Report, SqlioOutput, SqlioRun};
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
-use crate::{Imported, ImportedResult};
+use crate::{Imported, ImportedResult, places};
 
 /// For runs without a group.
 const BENCHMARK: &str = "sqlio";
@@ -97,6 +97,7 @@ fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
     }
+    places::put(&mut result.places, "file", Some(&report.files.join(", ")));
     if !is_whole {
         return result;
     }

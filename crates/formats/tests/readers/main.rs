@@ -6,6 +6,7 @@ mod damage;
 #[path = "../shared/jobs.rs"]
 mod jobs;
 mod pages;
+mod places;
 mod published;
 mod registry;
 mod samples;

@@ -5,7 +5,7 @@ use model::{Point, Value};
 use super::super::figures::plain;
 use super::{KEPT_RANKS, Side, Span};
 use crate::text::{number, shortened};
-use crate::{FormatError, size};
+use crate::{FormatError, places, size};
 
 /// Elements within elements; diskspd's own are nine deep.
 const MOST_DEPTH: usize = 32;
@@ -57,10 +57,17 @@ struct Counts {
 pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
     let leaves = leaves(text)?;
     let keys = keys(leaves.iter().filter(|(path, _)| is_profile(path)));
+    let mut places = Point::new();
+    let named = leaves.iter().filter(|(path, _)| is_profile(path) && path.last() == Some(&"Path"));
+    for (target, (_, path)) in (1..).zip(named) {
+        places::put(&mut places, &format!("path_{target}"), Some(path));
+    }
+    let computer = leaves.iter().find(|(path, _)| path.last() == Some(&"ComputerName"));
+    places::put(&mut places, "computer", computer.map(|(_, name)| *name));
     let mut spans: Vec<(Span, Counts)> = Vec::new();
     for (path, value) in leaves.iter().filter(|(path, _)| !is_profile(path)) {
         if path.last() == Some(&"TimeSpan") {
-            spans.push((Span { keys: keys.clone(), ..Span::default() }, Counts::default()));
+            spans.push((Span { keys: keys.clone(), places: places.clone(), ..Span::default() }, Counts::default()));
             continue;
         }
         let Some((span, counts)) = spans.last_mut() else { continue };
