@@ -10,7 +10,7 @@ use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNKNOWN_BENCHMARK;
-use crate::reader::{Found, Names, Reader, Reads};
+use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 use crate::{Imported, ImportedResult};
 
@@ -126,16 +126,26 @@ pub fn read(bytes: &[u8]) -> SysbenchOutput {
             section.clear();
             continue;
         }
-        if let Some(next) = output.runs.last().and_then(|run| run.next_if_begins(trimmed)) {
+        let next = match output.runs.last() {
+            Some(run) => run.next_if_begins(trimmed),
+            None => begins_without_version(trimmed).then(SysbenchRun::default),
+        };
+        if let Some(next) = next {
             output.runs.push(next);
             section.clear();
         }
-        let taken = output.runs.last_mut().is_some_and(|run| run.take(line, trimmed, &mut section));
+        let taken = output.runs.last_mut().is_some_and(|run| run.take(trimmed, &mut section));
         if !taken {
             output.not_understood.push(NotUnderstood::new(number, line));
         }
     }
     output
+}
+
+/// Whether a line is the first one of a copy without sysbench's first lines.
+fn begins_without_version(line: &str) -> bool {
+    let is_section = line.strip_suffix(':').is_some_and(|name| name == BEGINNING || SECTIONS.contains(&name));
+    is_section || old_totals(line).is_some()
 }
 
 /// The version in the first line: `sysbench 1.0.20 (using …)`, `sysbench 0.4.12:  multi-threaded …`.
@@ -157,7 +167,7 @@ impl SysbenchRun {
         begins.then(|| SysbenchRun { version: self.version.clone(), ..SysbenchRun::default() })
     }
 
-    fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
+    fn take(&mut self, trimmed: &str, section: &mut String) -> bool {
         if let Some(fatal) = trimmed.strip_prefix("FATAL:") {
             self.fatal.get_or_insert_with(|| said(fatal));
             return true;
@@ -184,7 +194,6 @@ impl SysbenchRun {
             self.remarks.push(said(trimmed));
             return true;
         }
-        let indented = line.starts_with([' ', '\t']);
         if let Some(name) = trimmed.strip_suffix(':') {
             let is_section = SECTIONS.contains(&name);
             if is_section {
@@ -194,7 +203,7 @@ impl SysbenchRun {
             let is_heading = ["queries performed", "per-request statistics", "response time"].contains(&name);
             return is_section || (is_heading && !section.is_empty());
         }
-        if !section.is_empty() && indented && self.take_figure(trimmed, section) {
+        if !section.is_empty() && self.take_figure(trimmed, section) {
             return true;
         }
         if let Some(totals) = old_totals(trimmed) {
@@ -243,6 +252,21 @@ impl SysbenchRun {
 
     pub fn threads(&self) -> Option<u64> {
         u64::try_from(self.conditions.get("threads")?.as_int()?).ok()
+    }
+
+    /// Threads where the head of the output is missing: all events by those of a thread.
+    fn threads_by_events(&self) -> Option<i64> {
+        let threads = self.events()? / self.events_of_thread()?;
+        // The mean has four decimals.
+        ((1.0..1e6).contains(&threads) && (threads - threads.round()).abs() < 0.01).then(|| threads.round() as i64)
+    }
+
+    fn events_of_thread(&self) -> Option<f64> {
+        let name = "events (avg/stddev)";
+        ["Threads fairness", GENERAL, EXECUTION_OLD]
+            .iter()
+            .find_map(|section| self.figure(section, name))
+            .filter(|mean| *mean > 0.0)
     }
 
     pub fn total_time_s(&self) -> Option<f64> {
@@ -322,9 +346,20 @@ impl SysbenchRun {
             Some("memory")
         } else if self.conditions.contains_key("yields") {
             Some("threads")
+        } else if self.conditions.get("io_test") == Some(&Value::Text("mutex performance".to_owned())) {
+            Some("mutex")
         } else {
-            None
+            self.test_by_events()
         }
+    }
+
+    /// Since 1.0 neither `threads` nor `mutex` says what it is, only how many threads it has. Of `mutex` each thread has one event.
+    fn test_by_events(&self) -> Option<&'static str> {
+        let is_bare =
+            self.threads().is_some() && self.conditions.keys().all(|key| ["threads", "rate"].contains(&key.as_str()));
+        let has_version_1 = self.figures.keys().any(|(section, _)| section == LATENCY);
+        let mean = self.events_of_thread().filter(|_| is_bare && has_version_1)?;
+        Some(if mean == 1.0 { "mutex" } else { "threads" })
     }
 
     /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`
@@ -348,6 +383,9 @@ impl SysbenchRun {
 
     fn keys(&self) -> Point {
         let mut keys = self.conditions.clone();
+        if let (None, Some(threads)) = (self.threads(), self.threads_by_events()) {
+            keys.insert("threads".to_owned(), Value::Int(threads));
+        }
         if let Some(statements) = self.statements() {
             keys.insert("statements".to_owned(), Value::Text(statements));
         }
@@ -369,6 +407,8 @@ const BUCKET: f64 = 0.0182;
 /// It prints rates and milliseconds as `2.00`.
 const DECIMALS: u32 = 2;
 
+/// The benchmark of a run that does not show which test it is of.
+const UNNAMED: &str = "sysbench";
 const LATENCY: &str = "Latency (ms)";
 const GENERAL: &str = "General statistics";
 const SQL: &str = "SQL statistics";
@@ -434,7 +474,11 @@ fn figure(section: &str, name: &str, value: &str) -> ((String, String), String) 
 pub const READER: Reader = Reader {
     name: "sysbench",
     about: "What sysbench 0.4, 0.5, 1.0 and 1.1 print",
-    recognises: |text| text.lines().any(|line| version_of(line.trim()).is_some()),
+    recognises: |text| {
+        text.lines().any(|line| version_of(line.trim()).is_some())
+            || (has_line(text, &["General statistics:", "Test execution summary:", "Throughput:"])
+                && has_line(text, &["total number of events:"]))
+    },
     names: Names::File,
     reads: Reads::Text(|input| {
         let output = read(input.text.as_bytes());
@@ -459,6 +503,10 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     }
     imported.facts.insert(system.to_owned(), facts);
     imported.results = runs.iter().map(|run| result(run, system)).collect();
+    for (number, result) in (1..).zip(&mut imported.results).filter(|(_, result)| result.benchmark == UNNAMED) {
+        // They may be of different tests.
+        result.keys.insert("output".to_owned(), Value::Int(number));
+    }
     if runs.len() < output.runs.len() {
         let others = output.runs.len() - runs.len();
         let note = format!("{others} of {} calls of sysbench were no run, and are left out", output.runs.len());
@@ -474,7 +522,7 @@ fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let test = run.test();
     let mut result = match failure.clone() {
         Some(reason) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, reason),
-        None => ImportedResult::new(system, test.unwrap_or("sysbench")),
+        None => ImportedResult::new(system, test.unwrap_or(UNNAMED)),
     };
     result.keys = run.keys();
     if failure.is_some() {

@@ -282,3 +282,38 @@ proptest! {
         }
     }
 }
+
+/// The end of a run of version 1.0 that prints nothing else: `threads`, or `mutex` with one event for each thread.
+fn bare(threads: u32, events: u32) -> String {
+    format!(
+        "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nRunning the test with following options:\nNumber of threads: {threads}\n\
+         Threads started!\n\nGeneral statistics:\n    total time:                          1.0003s\n    \
+         total number of events:              {events}\n\nLatency (ms):\n         min:                                    0.70\n\n\
+         Threads fairness:\n    events (avg/stddev):           {:.4}/0.00\n    execution time (avg/stddev):   0.9969/0.00\n\n",
+        f64::from(events) / f64::from(threads)
+    )
+}
+
+#[test]
+fn threads_and_mutex_are_two_benchmarks() {
+    let text = format!("{}{}{}", bare(2, 1091), bare(2, 2), bare(1, 1));
+    let imported = import(&read(text.as_bytes()), "a", "a.txt");
+    let benchmarks: Vec<&str> = imported.results.iter().map(|result| result.benchmark.as_str()).collect();
+    assert_eq!(benchmarks, ["threads", "mutex", "mutex"]);
+}
+
+#[test]
+fn a_copy_without_head_or_blanks_is_the_same_run() {
+    let whole = import(&read(OLTP.as_bytes()), "a", "a.txt").results.remove(0);
+    let dedented: String = OLTP.lines().map(|line| format!("{}\n", line.trim_start())).collect();
+    let dedented = import(&read(dedented.as_bytes()), "a", "a.txt").results.remove(0);
+    assert_eq!((&dedented.keys, &dedented.measurements), (&whole.keys, &whole.measurements));
+    let cpu = &CPU[CPU.find("CPU speed:").unwrap()..];
+    assert!((formats::sysbench::READER.recognises)(cpu));
+    let headless = import(&read(cpu.as_bytes()), "a", "a.txt").results.remove(0);
+    assert_eq!((headless.benchmark.as_str(), headless.keys.get("threads")), ("cpu", Some(&Value::Int(1))));
+    assert_eq!(headless.keys.get("prime_limit"), None, "what was not printed is not known");
+    let end = "General statistics:\n    total time:    1.0s\n    total number of events:   7\n";
+    let unnamed = import(&read(format!("{end}{end}").as_bytes()), "a", "a.txt");
+    assert_eq!(into_experiment("x", &[unnamed]).unwrap().plan.schedule.rounds, 1, "they may be of different tests");
+}
