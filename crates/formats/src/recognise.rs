@@ -7,7 +7,7 @@ use crate::clean::{clean, unquoted};
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
 use crate::sections::{Section, parts, sections};
-use crate::text::shortened;
+use crate::text::{shortened, with_plain_blanks, without_cut_number};
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
 /// What was found in a text.
@@ -41,7 +41,10 @@ pub struct Text<'a> {
 /// # Errors
 /// A reader cannot go on.
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
-    let plain = clean(&unquoted(text.text));
+    let mut plain = clean(&with_plain_blanks(&unquoted(text.text)));
+    if text.text.ends_with('\n') {
+        plain.push('\n');
+    }
     if let Some(sections) = sections(&plain, holds_results) {
         let filled = sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
         let read = read_sections(text, filled)?;
@@ -66,7 +69,17 @@ fn holds_results(text: &str) -> bool {
 /// A section, and what was read of it before its system had a name.
 struct Part {
     section: Section,
+    text: String,
     read: Read,
+}
+
+/// The texts of sections. Where the whole text ends in the middle of a line, so does the last one.
+fn texts_of(sections: &[Section], whole: &str) -> Vec<String> {
+    let mut texts: Vec<String> = sections.iter().map(Section::text).collect();
+    if let Some(last) = texts.last_mut().filter(|last| !whole.ends_with('\n') && last.ends_with('\n')) {
+        last.pop();
+    }
+    texts
 }
 
 fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Read, FormatError> {
@@ -74,13 +87,13 @@ fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Read, Format
         return Err(too_many());
     }
     let mut parts = Vec::new();
-    for section in sections {
-        let whole = section.text();
+    let texts = texts_of(&sections, text.text);
+    for (section, whole) in sections.into_iter().zip(texts) {
         let asked = Text { text: &whole, ..*text };
         let read = read_plain(&asked)?;
         match split(&asked, &section.path, &read)? {
             Some(inner) => parts.extend(inner),
-            None => parts.push(Part { section, read }),
+            None => parts.push(Part { section, text: whole, read }),
         }
     }
     read_named(text, parts)
@@ -102,13 +115,14 @@ fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>
             continue;
         }
         let mut found = Vec::new();
-        for mut section in sections {
-            let Ok(read) = read_plain(&Text { text: &section.text(), ..*text }) else { break };
+        let texts = texts_of(&sections, text.text);
+        for (mut section, own) in sections.into_iter().zip(texts) {
+            let Ok(read) = read_plain(&Text { text: &own, ..*text }) else { break };
             if !above.words.is_empty() {
                 section.path.words.splice(0..0, above.words.iter().cloned());
                 section.path.weak_from = above.words.len();
             }
-            found.push(Part { section, read });
+            found.push(Part { section, text: own, read });
         }
         let filled = found.iter().filter(|part| result_count(&part.read) > 0).count();
         if filled > 1 && found.iter().map(|part| result_count(&part.read)).sum::<usize>() == result_count(whole) {
@@ -136,7 +150,7 @@ fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError
     for part in parts {
         let name = if result_count(&part.read) > 0 { names.next() } else { None };
         match name.filter(|name| !is_one && name != text.system) {
-            Some(name) => read.extend(read_plain(&Text { text: &part.section.text(), system: &name, ..*text })?),
+            Some(name) => read.extend(read_plain(&Text { text: &part.text, system: &name, ..*text })?),
             None => read.extend(part.read),
         }
     }
@@ -183,18 +197,24 @@ fn result_count(read: &Read) -> usize {
 /// Most parts of a text that captions tell apart. Each is read by itself.
 const MOST_PARTS: usize = 256;
 
+const TABLES: [&str; 3] =
+    [crate::tidy::READER.name, crate::tidy::wide::READER.name, crate::readers::benchbase::READER.name];
+
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
     only.map_or_else(|| of_text(text), |reader| vec![reader])
 }
 
 fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
-    let Text { system, is_named, source, below, text: whole, options, .. } = *text;
-    let input = Input { system, is_named, source, below, text: whole, options };
+    let Text { system, is_named, source, below, options, .. } = *text;
+    let (whole, cut) = without_cut_number(text.text);
     let mut all = Read::default();
     // By line; a line that any reader knows is known.
     let mut strange: Option<BTreeMap<u64, NotUnderstood>> = None;
     for reader in text_readers(text.text, text.reader) {
         let Reads::Text(read) = reader.reads else { continue };
+        // The rows of tables end with numbers.
+        let is_table = TABLES.contains(&reader.name);
+        let input = Input { system, is_named, source, below, text: if is_table { text.text } else { whole }, options };
         let Found { imported, not_understood } = read(&input)?;
         if imported.results.is_empty() {
             all.empty.push(reader.name);
@@ -206,6 +226,11 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
             Some(lines) => lines.into_iter().filter(|(line, _)| its.contains_key(line)).collect(),
         });
         all.imports.push(imported);
+    }
+    if let (Some(lines), Some(cut)) = (&mut strange, cut)
+        && all.imports.iter().any(|import| !TABLES.contains(&import.tool))
+    {
+        lines.insert(cut.line, cut);
     }
     all.not_understood = strange
         .into_iter()

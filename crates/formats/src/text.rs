@@ -1,5 +1,7 @@
 //! From bytes to lines: encodings, copies out of web pages, numbers.
 
+use std::borrow::Cow;
+
 /// A line that a reader did not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotUnderstood {
@@ -194,6 +196,38 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// Last lines of a tool that end with a number, so that one without a line end is whole as far as can be said.
+const ENDS_WITH_NUMBER: [&str; 3] = ["Average number of queries per client:", "%:", "max |"];
+
+/// Takes off a number with which a text ends in the middle of a line: it may be cut off, and then it is another number. Says which
+/// line that is.
+pub fn without_cut_number(text: &str) -> (&str, Option<NotUnderstood>) {
+    let whole = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let line = text.lines().next_back().unwrap_or_default();
+    let is_word = whole.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+    let is_known = ENDS_WITH_NUMBER.iter().any(|known| line.trim_start().starts_with(known))
+        || (line.trim_start().starts_with("tps = ") && line.rsplit('.').next().is_some_and(|digits| digits.len() == 6));
+    if whole.len() == text.len() || is_word || is_known {
+        return (text, None);
+    }
+    (whole, Some(NotUnderstood::new(text.lines().count() as u64, &format!("{} (cut off)", line.trim()))))
+}
+
+/// Blanks that do not break a line as plain ones, but between digits: there nothing says what they are.
+pub fn with_plain_blanks(text: &str) -> Cow<'_, str> {
+    const UNBROKEN: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2007}'];
+    if !text.contains(UNBROKEN) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_within = plain.ends_with(|c: char| c.is_ascii_digit()) && chars.peek().is_some_and(char::is_ascii_digit);
+        plain.push(if UNBROKEN.contains(&c) && !is_within { ' ' } else { c });
+    }
+    Cow::Owned(plain)
+}
+
 /// Splits a text into the number that it begins with and what follows. One with a comma or another mark of thousands in it is none:
 /// nothing says what the mark is.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
@@ -242,6 +276,26 @@ mod tests {
         assert_eq!(plain("> Min_Latency(ms):&nbsp;0<span class=\"x\">\u{a0} </span>"), "Min_Latency(ms): 0");
         assert_eq!(plain("a &lt; b &amp;&amp; c < d &#x41;&#66; &unknown; &"), "a < b && c < d AB &unknown; &");
         assert_eq!(break_html("a<br/>b<BR>c <i>d</i> <5</p>e"), ["a", "b", "c <i>d</i> <5", "e"]);
+    }
+
+    #[test]
+    fn a_number_at_the_end_of_an_open_line_is_cut() {
+        for (text, left) in [
+            ("clients: 8\ntps = 12", "clients: 8\ntps = "),
+            ("tpmC: 40.", "tpmC: "),
+            ("tps = 12.345678", "tps = 12.345678"),
+            ("tps = 12\n", "tps = 12\n"),
+            ("tps = 12 (without", "tps = 12 (without"),
+            ("-P workload1", "-P workload1"),
+        ] {
+            let (whole, cut) = without_cut_number(text);
+            assert_eq!((whole, cut.is_some()), (left, left != text), "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_that_do_not_break_are_blanks_but_within_numbers() {
+        assert_eq!(with_plain_blanks("tps\u{a0}=\u{a0}1\u{202f}002\u{a0}tx"), "tps = 1\u{202f}002 tx");
     }
 
     #[test]

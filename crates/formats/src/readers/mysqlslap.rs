@@ -27,11 +27,12 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let unknown = ["the statements", "the server", "the number of iterations", "failures"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     let (mut run, mut not_understood) = (Run::default(), Vec::new());
-    // Those of the next runs.
+    // Printed in front of the figures of each run.
     let mut engine: Option<String> = None;
     for (number, line) in numbered(input.text) {
         let line = line.trim();
         if line == "Benchmark" {
+            engine = None;
             imported.results.extend(result(std::mem::take(&mut run), input.system));
             continue;
         }
@@ -44,7 +45,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
                 if run.mean_s.is_some() {
                     imported.results.extend(result(std::mem::take(&mut run), input.system));
                 }
-                put(&mut run.keys, "engine", engine.clone().map(Value::Text));
+                put(&mut run.keys, "engine", engine.take().map(Value::Text));
                 run.mean_s = leading(value);
             }
             Some(("Minimum number of seconds to run all queries", value)) => run.min_s = leading(value),

@@ -205,6 +205,45 @@ fn mysqlslap_gives_a_result_for_each_block() {
     assert_eq!((figure(&results[0], "elapsed_mean"), figure(&results[0], "elapsed_max")), (1.002, 1.109));
     assert_eq!((key(&results[0], "clients"), key(&results[0], "engine")), ("400".into(), "innodb".into()));
     assert_eq!(figure(&results[1], "elapsed_mean"), 2.5);
+    assert!(!results[1].keys.contains_key("engine"), "the second run does not say it");
+}
+
+#[test]
+fn a_figure_that_is_cut_off_is_none_and_said() {
+    let options = Options::default();
+    for (text, at, id) in [
+        (PGBENCH, "tps = 10", "throughput"),
+        (SYSBENCH, "total number of events:              100", "throughput"),
+        (YCSB, "Throughput(ops/sec), 20", "throughput"),
+        (BENCHMARKSQL, "Measured tpmC (NewOrders) = 13", "nopm"),
+        (TPCC_MYSQL, "[0] sc:11", "nopm"),
+        (MYSQLSLAP, "run all queries: 1.0", "elapsed_mean"),
+        (FIO_TEXT, "read: IOPS=25", "iops"),
+    ] {
+        let end = text.find(at).unwrap_or_else(|| panic!("{at}")) + at.len();
+        let text = Text {
+            text: &text[..end],
+            source: "a",
+            below: "a",
+            system: "a",
+            is_named: true,
+            reader: formats::reader::of_text(text).first().copied(),
+            options: &options,
+        };
+        let Ok(found) = read(&text) else { continue };
+        let has_figure = |result: &ImportedResult| {
+            let of = result.measurements.iter().find(|one| one.metric.id == id);
+            result.dropped.is_none() && of.is_some_and(|one| matches!(one.reading, Reading::Value(_)))
+        };
+        let first = found.imports.iter().flat_map(|import| &import.results).next();
+        assert!(!first.is_some_and(has_figure), "{at}: {first:?}");
+        let is_said = found.not_understood.iter().any(|line| line.text.ends_with("(cut off)"));
+        assert!(is_said || found.imports.is_empty(), "{at}: {:?}", found.not_understood);
+        // With a line end it is whole.
+        let whole = format!("{}\n", text.text);
+        let found = read(&Text { text: &whole, ..text }).unwrap();
+        assert!(!found.not_understood.iter().any(|line| line.text.ends_with("(cut off)")), "{at}");
+    }
 }
 
 #[test]
