@@ -483,10 +483,11 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
 }
 
 /// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect again.
+/// Where the user has given another name, others' sessions may have it, too, and none is ended.
 fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
     let sql = format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE datname = '{name}' \
-         AND usename = current_user AND application_name = pg_catalog.current_setting('application_name') \
+         AND usename = current_user AND application_name = 'etalon' \
          AND pid <> pg_catalog.pg_backend_pid()"
     );
     client.execute(&sql).map_err(|error| failure(format!("end étalon's own sessions in `{name}`"), &error))

@@ -294,7 +294,7 @@ pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result
 
 /// Kinds of things that users make in a database: the class by which the server identifies one, the catalog that lists them, the
 /// column of their schema, and which of them count.
-const CATALOGS: [(&str, &str, &str, &str); 17] = [
+const CATALOGS: [(&str, &str, &str, &str); 25] = [
     ("pg_class", "pg_class", "relnamespace", "relkind IN ('r', 'p', 'v', 'm', 'f', 'S', 'c')"),
     ("pg_proc", "pg_proc", "pronamespace", "true"),
     ("pg_type", "pg_type", "typnamespace", "typtype IN ('e', 'd', 'r')"),
@@ -312,6 +312,14 @@ const CATALOGS: [(&str, &str, &str, &str); 17] = [
     ("pg_cast", "pg_cast", "0", "true"),
     ("pg_default_acl", "pg_default_acl", "defaclnamespace", "true"),
     ("pg_statistic_ext", "pg_statistic_ext", "stxnamespace", "true"),
+    ("pg_conversion", "pg_conversion", "connamespace", "true"),
+    ("pg_opfamily", "pg_opfamily", "opfnamespace", "true"),
+    ("pg_opclass", "pg_opclass", "opcnamespace", "true"),
+    ("pg_ts_parser", "pg_ts_parser", "prsnamespace", "true"),
+    ("pg_ts_template", "pg_ts_template", "tmplnamespace", "true"),
+    ("pg_am", "pg_am", "0", "true"),
+    ("pg_language", "pg_language", "0", "true"),
+    ("pg_transform", "pg_transform", "0", "true"),
 ];
 
 /// Things of users in a database, other than those in étalon's schema.

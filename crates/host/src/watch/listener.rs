@@ -139,13 +139,15 @@ mod os {
         let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| text::read(table).unwrap_or_default());
         let listening = tables.iter().flat_map(|table| all_listening(table));
         let port = listening.filter(|(_, inode)| own.contains(inode)).map(|(port, _)| port).min();
-        let socket = || {
-            let listeners = unix_listeners(&text::read("/proc/net/unix").ok()?);
-            let listener = listeners.into_iter().find(|listener| own.contains(&listener.inode))?;
-            Some(format!("socket {}", listener.path.display()))
-        };
-        let unit = || unit_of(&text::read(format!("/proc/{pid}/cgroup")).ok()?);
-        port.map(|port| format!("port {port}")).or_else(socket).or_else(unit)
+        port.map(|port| format!("port {port}"))
+            .or_else(|| socket_of(&own))
+            .or_else(|| unit_of(&text::read(format!("/proc/{pid}/cgroup")).ok()?))
+    }
+
+    fn socket_of(own: &[u64]) -> Option<String> {
+        let listeners = unix_listeners(&text::read("/proc/net/unix").ok()?);
+        let listener = listeners.into_iter().find(|listener| own.contains(&listener.inode))?;
+        Some(format!("socket {}", listener.path.display()))
     }
 
     /// The inodes of a process's sockets, if they may be seen.

@@ -165,19 +165,22 @@ fn what_others_add_to_etalons_tables_is_a_change() {
 
 #[test]
 fn a_session_of_another_program_is_not_ended() {
-    let (server, url) = server_and_url();
-    let system = opened(&url, Reset::Restore).unwrap();
-    system.prepare(&pgbench_tables(1)).unwrap();
-    let mut theirs = server.endpoint.on("etalon").connect("").unwrap();
-    theirs.execute("SET application_name = 'psql'").unwrap();
-    let failure = system.drop_all().unwrap_err();
-    assert!(failure.cause.contains("`psql`"), "{failure}");
-    assert_eq!(theirs.one("SELECT 1").unwrap(), "1");
-    theirs.close();
-    let started = Instant::now();
-    while system.drop_all().is_err() {
-        assert!(started.elapsed() < Duration::from_secs(10), "the session has ended");
-        thread::sleep(Duration::from_millis(20));
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    // Also where the user gave étalon the name of that program.
+    for name in ["etalon", "psql"] {
+        let system = opened(&format!("{}?application_name={name}", server.own_url()), Reset::Restore).unwrap();
+        system.prepare(&pgbench_tables(1)).unwrap();
+        let mut theirs = server.endpoint.on("etalon").connect("").unwrap();
+        theirs.execute("SET application_name = 'psql'").unwrap();
+        let failure = system.drop_all().unwrap_err();
+        assert!(failure.cause.contains("`psql`"), "{failure}");
+        assert_eq!(theirs.one("SELECT 1").unwrap(), "1");
+        theirs.close();
+        let started = Instant::now();
+        while system.drop_all().is_err() {
+            assert!(started.elapsed() < Duration::from_secs(10), "the session has ended");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -232,10 +235,16 @@ fn things_in_etalons_database_stay_and_are_named() {
     run("CREATE TABLE public.notes (x int); CREATE SCHEMA shop");
     run("SELECT lo_create(4711); CREATE FOREIGN DATA WRAPPER far; CREATE COLLATION public.plain (locale = 'C')");
     run("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC");
+    run("CREATE CONVERSION public.turned FOR 'LATIN1' TO 'UTF8' FROM iso8859_1_to_utf8");
+    run("CREATE OPERATOR FAMILY public.kin USING btree");
+    run("CREATE ACCESS METHOD heap2 TYPE TABLE HANDLER heap_tableam_handler");
     run("UPDATE etalon.pgbench_accounts SET abalance = 1 WHERE aid = 1");
     for failure in [system.prepare(&data).unwrap_err(), system.drop_all().unwrap_err()] {
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         for thing in ["table public.notes", "schema shop", "4711", "far", "collation public.plain", "default acl"] {
+            assert!(failure.cause.contains(thing), "{failure}");
+        }
+        for thing in ["conversion public.turned", "operator family public.kin", "access method heap2"] {
             assert!(failure.cause.contains(thing), "{failure}");
         }
     }
@@ -246,6 +255,7 @@ fn things_in_etalons_database_stay_and_are_named() {
     run("DROP TABLE public.notes; DROP SCHEMA shop");
     run("SELECT lo_unlink(4711); DROP FOREIGN DATA WRAPPER far; DROP COLLATION public.plain");
     run("ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM PUBLIC");
+    run("DROP CONVERSION public.turned; DROP OPERATOR FAMILY public.kin USING btree; DROP ACCESS METHOD heap2");
     let system = opened(&url, Reset::Restore).unwrap();
     system.prepare(&data).unwrap();
     system.drop_all().unwrap();
