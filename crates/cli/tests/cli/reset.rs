@@ -121,7 +121,11 @@ fn ways_that_cannot_hold_are_refused_before_anything_is_made() {
     let two = "[systems.a]\nurl = \"sqlite:x.db\"\nreset = \"none\"\n[systems.b]\nurl = \"sqlite:x.db\"";
     refused(two, "", &["`reset = \"none\"` of system `a`", "each would work on what the other left"]);
     let there = "[systems.a]\nurl = \"postgres://me@127.0.0.1:9/x\"";
-    refused(there, "caches = \"cold\"", &["use `caches = \"cold\"` with the system `a`", "leave `caches` out"]);
+    refused(
+        there,
+        "caches = \"cold\"",
+        &["use `schedule.caches = \"cold\"` with the system `a`", "leave `schedule.caches` out"],
+    );
     let scattered = "[systems.a]\nserver = { engine = \"mariadb\" }\nreset = \"restore\"\n\
                      settings = { innodb_log_group_home_dir = \"/var/tmp\" }";
     refused(scattered, "", &["data outside of the folder that would be copied", "reset = \"rebuild\""]);
