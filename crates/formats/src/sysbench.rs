@@ -358,8 +358,8 @@ impl SysbenchRun {
         let is_bare =
             self.threads().is_some() && self.conditions.keys().all(|key| ["threads", "rate"].contains(&key.as_str()));
         let has_version_1 = self.figures.keys().any(|(section, _)| section == LATENCY);
-        let mean = self.events_of_thread().filter(|_| is_bare && has_version_1)?;
-        Some(if mean == 1.0 { "mutex" } else { "threads" })
+        let mean = self.events_of_thread()?;
+        (is_bare && has_version_1).then_some(if mean == 1.0 { "mutex" } else { "threads" })
     }
 
     /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`

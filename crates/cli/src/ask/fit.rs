@@ -139,7 +139,7 @@ fn best(plan: &Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Resul
 fn bare(plan: &Plan, fixed: Fixed) -> Plan {
     let mut bare = plan.clone();
     if !fixed.warmup {
-        // Of runs whose length is fixed the shortest warm-up is counted, and may take what is left over.
+        // The shortest warm-up is counted where the length of runs is fixed, and may take what is left over.
         bare.schedule.warmup = if fixed.length { WARMUP_LIMITS.0 } else { Duration::ZERO };
     }
     bare
@@ -158,7 +158,7 @@ fn rounds_within(bare: &Plan, registry: &Registry, time: Duration) -> Result<u32
     Ok(FEWEST_ROUNDS + u32::try_from(further).unwrap_or(MOST_OF_FIXED).min(MOST_OF_FIXED))
 }
 
-/// So many rounds of runs whose length is fixed, if they fit.
+/// Fits this number of rounds, of runs whose length is fixed, into the time.
 fn with_length(bare: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;

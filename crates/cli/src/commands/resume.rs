@@ -81,7 +81,10 @@ fn change(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), Cl
             .hint(format!("once it has ended: `{} --set schedule.rounds={rounds}`", extend_command(store.path()))));
     }
     schedule.on_error = changes.on_error.unwrap_or(schedule.on_error);
-    let Some(max_time) = changes.max_time.filter(|_| is_pending) else { return Ok(()) };
+    let Some(max_time) = changes.max_time else { return Ok(()) };
+    if !is_pending {
+        return Ok(());
+    }
     let begun = schedule.as_begun();
     let Some(until) = &mut schedule.until_sure else {
         let what = "`schedule.max_time` ends a range of rounds, and this has a fixed number of them";
@@ -187,7 +190,7 @@ fn fitted_like(plan: &Plan, stored: &Plan) -> Plan {
     let begun = stored.schedule.as_begun();
     let schedule = Schedule {
         rounds: begun.rounds,
-        until_sure: plan.schedule.until_sure.filter(|_| begun.stop.is_some()),
+        until_sure: begun.stop.and(plan.schedule.until_sure),
         warmup: stored.schedule.warmup,
         length: stored.schedule.length,
         ..plan.schedule.clone()

@@ -73,8 +73,10 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
 
 /// The time that was promised, unless the number of rounds was, too.
 fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
-    let time = source.question.time.as_deref().filter(|_| !source.fixed().rounds);
-    time.map(|time| Ok(TimeLimit { began: Instant::now(), time: time_of(time)? })).transpose()
+    match &source.question.time {
+        Some(time) if !source.fixed().rounds => Ok(Some(TimeLimit { began: Instant::now(), time: time_of(time)? })),
+        _ => Ok(None),
+    }
 }
 
 /// Reads the experiment's options from the command line.
@@ -205,7 +207,7 @@ pub fn finish(
 /// An error that ends the experiment. The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
     let error = match as_typed(&error) {
-        // Of a plan that étalon made itself the user has seen no line.
+        // The user has seen no line of a plan that étalon made itself.
         Some(typed) if loaded.name == source::COMMAND_LINE => CliError::from(error).hint(typed),
         _ if loaded.name == source::COMMAND_LINE => CliError::from(error),
         _ => error.place(loaded).into_iter().fold(CliError::from(error), CliError::at),

@@ -22,6 +22,8 @@ struct Subject {
     /// Removes them.
     removal: &'static str,
     ends_idle_sessions: &'static [&'static str],
+    /// How others come to a database of their own.
+    connect: &'static str,
     /// A session that reads no table reports no transactions to PostgreSQL's counters.
     statement: &'static str,
 }
@@ -39,6 +41,7 @@ fn subjects() -> [Subject; 2] {
             refusal: "view public.seen depends on table etalon.pgbench_tellers",
             removal: "DROP TABLE public.refs; DROP VIEW public.seen",
             ends_idle_sessions: &["ALTER SYSTEM SET idle_session_timeout = '1s'", "SELECT pg_reload_conf()"],
+            connect: "\\connect postgres\n",
             statement: "SELECT 1 FROM pg_class LIMIT 1;\n",
         },
         Subject {
@@ -50,6 +53,7 @@ fn subjects() -> [Subject; 2] {
             refusal: "foreign key refs_ibfk_1 of table a.refs depends on table etalon.pgbench_branches",
             removal: "DROP TABLE a.refs; DROP VIEW a.seen",
             ends_idle_sessions: &["SET GLOBAL wait_timeout = 1, GLOBAL interactive_timeout = 1"],
+            connect: "",
             statement: "SELECT 1;\n",
         },
     ]
@@ -138,7 +142,7 @@ fn what_others_ask_a_server_is_said() {
     let scene = Scene::new();
     for (place, subject) in subjects().into_iter().enumerate() {
         scene.write("p.toml", &subject.plan("2s"));
-        scene.write("others.sql", &subject.statement.repeat(1_000_000));
+        scene.write("others.sql", &(subject.connect.to_owned() + &subject.statement.repeat(1_000_000)));
         let said = |output: &str| {
             let ran = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("{output}-{place}")]);
             ran.says(0, &[]);

@@ -1,6 +1,6 @@
 //! Which documents are of one call of fio, and which are repetitions of each other.
 //!
-//! With `--status-interval` fio prints again and again what it has so far. Its documents show it by what grows from one to the
+//! Fio prints again and again what it has so far if it is asked to by `--status-interval`. Its documents show it by what grows from one to the
 //! next; text by the processes, too.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,8 +97,10 @@ impl Direct {
     /// Nothing that is counted shrinks, the extremes move apart, and a short time adds few I/Os.
     fn grows_into(&self, later: &Direct) -> bool {
         let (Some(ms), Some(later_ms)) = (self.runtime_ms, later.runtime_ms) else { return false };
-        let more_ms = later_ms - ms;
-        let Some(more_ios) = later.ios.checked_sub(self.ios).filter(|_| more_ms > 0.0) else { return false };
+        let (more_ms, Some(more_ios)) = (later_ms - ms, later.ios.checked_sub(self.ios)) else { return false };
+        if more_ms <= 0.0 {
+            return false;
+        }
         let is_plausible =
             more_ms >= LEAST_INTERVAL_MS || more_ios as f64 <= 10.0 * self.ios as f64 * more_ms / ms.max(1.0) + 64.0;
         let latencies = [(&self.completion, &later.completion), (&self.total, &later.total)];

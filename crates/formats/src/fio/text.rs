@@ -69,7 +69,9 @@ pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
         }
     }
     for document in &mut lines.documents {
-        document.jobs.iter_mut().filter(|_| !document.is_terse).for_each(finish);
+        if !document.is_terse {
+            document.jobs.iter_mut().for_each(finish);
+        }
         document.jobs = without_sum(std::mem::take(&mut document.jobs));
     }
     (lines.documents, not_understood)

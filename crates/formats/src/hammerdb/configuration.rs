@@ -107,7 +107,7 @@ impl Settings {
         let mut found = Point::new();
         for ((section, name), value) in &self.all {
             let is_place = if section == "connection" { !is_secret(name) } else { name.contains("dbase") };
-            places::put(&mut found, name, Some(value.as_str()).filter(|_| is_place));
+            places::put(&mut found, name, is_place.then_some(value.as_str()));
         }
         found
     }

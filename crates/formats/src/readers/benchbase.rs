@@ -112,8 +112,9 @@ fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     for (number_of_line, line) in (2..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let field = |at: Option<usize>| number(fields.get(at?)?);
-        let Some(rate) = field(rate).filter(|_| fields.len() >= heading.len()) else {
-            return Err(FormatError::at(number_of_line, "it has no throughput: the table was cut or changed"));
+        let rate = match field(rate) {
+            Some(rate) if fields.len() >= heading.len() => rate,
+            _ => return Err(FormatError::at(number_of_line, "it has no throughput: the table was cut or changed")),
         };
         windows += 1;
         requests += rate;

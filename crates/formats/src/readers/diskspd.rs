@@ -130,7 +130,9 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
             paths.push(path);
             places::put(&mut places, &format!("path_{target}"), Some(path));
         }
-        places::put(&mut places, "computer", line.strip_prefix("computer name:").filter(|_| part == Part::System));
+        if part == Part::System {
+            places::put(&mut places, "computer", line.strip_prefix("computer name:"));
+        }
         if !taken {
             strange(number, line, &mut not_understood);
         }

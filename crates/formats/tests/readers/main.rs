@@ -239,7 +239,7 @@ fn a_figure_that_is_cut_off_is_none_and_said() {
         assert!(!first.is_some_and(has_figure), "{at}: {first:?}");
         let is_said = found.not_understood.iter().any(|line| line.text.ends_with("(cut off)"));
         assert!(is_said || found.imports.is_empty(), "{at}: {:?}", found.not_understood);
-        // With a line end it is whole.
+        // A line end makes it whole.
         let whole = format!("{}\n", text.text);
         let found = read(&Text { text: &whole, ..text }).unwrap();
         assert!(!found.not_understood.iter().any(|line| line.text.ends_with("(cut off)")), "{at}");

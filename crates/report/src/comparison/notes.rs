@@ -279,17 +279,24 @@ fn incomplete(evidence: &Evidence) -> Option<String> {
 
 /// Two folders of one filesystem are one disk. Volumes that étalon makes are compared by what they are made as.
 fn same_device(evidence: &Evidence, table: &Table) -> Option<String> {
-    let device = |system: &str| {
-        let facts = evidence.facts_of(system).filter(|facts| facts.get("server.product") == Some("disk"))?;
-        let fact = |name: &str| facts.get(&format!("data_directory.{name}"));
-        let is_made = facts.get("volume.filesystem").is_some();
-        fact("mount_point").zip(fact("source")).filter(|_| !is_made)
-    };
-    let (mount_point, source) = device(&table.a).filter(|_| device(&table.a) == device(&table.b))?;
-    Some(format!(
-        "{} and {} lie on one device, {source} at {mount_point}: any difference between them is of their places on it, or noise",
-        table.a, table.b
-    ))
+    let (a, b) = (device_of(evidence, &table.a)?, device_of(evidence, &table.b)?);
+    let (mount_point, source) = a;
+    (a == b).then(|| {
+        format!(
+            "{} and {} lie on one device, {source} at {mount_point}: any difference between them is of their places on it, or \
+             noise",
+            table.a, table.b
+        )
+    })
+}
+
+/// Mount point and source of a disk system's folder.
+fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a str)> {
+    let facts = evidence.facts_of(system).filter(|facts| facts.get("server.product") == Some("disk"))?;
+    if facts.get("volume.filesystem").is_some() {
+        return None;
+    }
+    facts.get("data_directory.mount_point").zip(facts.get("data_directory.source"))
 }
 
 fn same_server(table: &Table) -> Option<String> {

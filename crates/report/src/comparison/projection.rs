@@ -83,8 +83,8 @@ pub fn only_factor(cases: &[Case]) -> Option<(String, String)> {
     let is_whole = values.len() == of_first.len() * benchmarks.len();
     let is_factor = is_whole && !AXES.contains(&key.as_str()) && cases.iter().all(|case| case.system == first.system);
     let none = of_first.iter().flatten().find(|value| *value == "none").cloned();
-    let baseline = none.or_else(|| value_of(first, key)).filter(|_| is_factor)?;
-    Some((key.clone(), baseline))
+    let baseline = none.or_else(|| value_of(first, key))?;
+    is_factor.then(|| (key.clone(), baseline))
 }
 
 /// Keys with several values in `cases`.

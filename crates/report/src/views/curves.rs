@@ -170,8 +170,10 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
                             Form::Significant,
                         );
                         let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
-                        let is_of_several = best.is_some_and(|(point, _)| point.rate.runs.len() > 1);
-                        let highest_run = curve.best().map(|(_, value)| value).filter(|_| is_of_several);
+                        let highest_run = match best {
+                            Some((point, _)) if point.rate.runs.len() > 1 => curve.best().map(|(_, value)| value),
+                            _ => None,
+                        };
                         let published = highest_run
                             .map(|value| format!("; highest run {}", significant(value, 3, Script::Plain)))
                             .unwrap_or_default();

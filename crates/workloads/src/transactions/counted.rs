@@ -206,19 +206,24 @@ const OTHERS_LEAST: f64 = 1_000.0;
 /// What a connection of the load asks before its first transaction.
 const OTHERS_LOGIN: f64 = 20.0;
 
-/// The work of others' sessions, where the server counts all and the load's own of one kind.
+/// The work of others' sessions: in other databases, or what the server counts beyond the load's own.
 fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     // A pooler's sessions may report a run's work in the next one.
     if counters.late_by.is_some() {
         return None;
     }
-    let ways = [("transactions", "session_transactions"), ("statements", "session_statements")];
-    let (what, all, own) =
-        ways.into_iter().find_map(|(what, own)| Some((what, counters.get(what)?, counters.get(own)?)))?;
+    let elsewhere = counters.get("transactions_elsewhere").zip(counters.get("session_transactions"));
+    let beyond = counters.get("statements").zip(counters.get("session_statements"));
+    let (what, others, own) = match (elsewhere, beyond) {
+        (Some((others, own)), _) => ("transactions in other databases", others, own),
+        (None, Some((all, own))) => ("statements", all - own, own),
+        (None, None) => return None,
+    };
     let logins = (counts.connections.made + counts.connections.made_again) as f64;
-    let others = all - own - OTHERS_LEAST - OTHERS_LOGIN * logins;
-    let detail = format!("others asked the server for {} {what} in the run, the load for {own}", all - own);
-    (others > 0.0 && all - own > OTHERS_SHARE * own).then_some(Mark::new(MarkKind::OtherClients, detail))
+    let is_beyond = others > OTHERS_LEAST + OTHERS_LOGIN * logins && others > OTHERS_SHARE * own;
+    let of_load = what.split(' ').next().unwrap_or_default();
+    let detail = format!("others asked the server for {others} {what} in the run, the load for {own} {of_load}");
+    is_beyond.then_some(Mark::new(MarkKind::OtherClients, detail))
 }
 
 /// At least.
@@ -310,19 +315,23 @@ mod tests {
 
     #[test]
     fn the_work_of_others_is_reported() {
-        let of_others = |names: [&'static str; 2], all: f64, own: f64| {
+        fn reported(names: [&'static str; 2], seen: f64, own: f64, made: u64) -> Option<String> {
             let mut counters = Counters::default();
-            counters.set(names[0], "", all);
+            counters.set(names[0], "", seen);
             counters.set(names[1], "", own);
-            of_others(&LoadCounts::default(), &counters).map(|mark| (mark.kind, mark.detail))
-        };
-        let transactions = ["transactions", "session_transactions"];
-        let detail = "others asked the server for 2000 transactions in the run, the load for 20000".to_owned();
-        assert_eq!(of_others(transactions, 22_000.0, 20_000.0), Some((MarkKind::OtherClients, detail)));
-        assert_eq!(of_others(transactions, 42_000.0, 40_000.0), None, "a twentieth of the load's");
-        assert_eq!(of_others(transactions, 2_000.0, 1_000.0), None, "a monitor's");
-        assert!(of_others(["statements", "session_statements"], 9_000.0, 3_000.0).is_some());
-        assert_eq!(of_others(["statements", "session_transactions"], 9_000.0, 3_000.0), None, "other things");
+            let mut counts = LoadCounts::default();
+            counts.connections.made = made;
+            of_others(&counts, &counters).map(|mark| mark.detail)
+        }
+        let elsewhere = ["transactions_elsewhere", "session_transactions"];
+        let detail = "others asked the server for 2000 transactions in other databases in the run, the load for 20000 transactions";
+        assert_eq!(reported(elsewhere, 2_000.0, 20_000.0, 1).as_deref(), Some(detail));
+        assert_eq!(reported(elsewhere, 2_000.0, 40_000.0, 1), None, "a twentieth of the load's");
+        assert_eq!(reported(elsewhere, 1_000.0, 1_000.0, 1), None, "a monitor's");
+        let statements = ["statements", "session_statements"];
+        assert!(reported(statements, 9_000.0, 3_000.0, 1).is_some());
+        assert_eq!(reported(statements, 9_000.0, 3_000.0, 1_000), None, "what connections ask when they are made");
+        assert_eq!(reported(["statements", "session_transactions"], 9_000.0, 3_000.0, 1), None, "other things");
     }
 
     #[test]
