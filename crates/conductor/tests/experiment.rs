@@ -137,7 +137,7 @@ fn runs_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let ExperimentEnd::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, load::error::FailureKind::NothingEnded);
-    assert!(reason.contains("a longer `duration`"), "{reason}");
+    assert!(reason.contains("a longer `schedule.duration`"), "{reason}");
     let failed = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Failed).count();
     assert_eq!(failed, 3, "it was tried as often as one whose server had gone away");
 }
