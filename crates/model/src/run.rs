@@ -126,10 +126,12 @@ pub enum MarkKind {
     Source,
     /// Anything else that a reader should know.
     Note,
+    /// An import cannot tell whether the run is a repetition: it may be a copy, or of another thing than those of its case.
+    NoRepetition,
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 26] = [
+    pub const ALL: [MarkKind; 27] = [
         MarkKind::ClientSaturated,
         MarkKind::WokenLate,
         MarkKind::Errors,
@@ -156,6 +158,7 @@ impl MarkKind {
         MarkKind::MachineJobs,
         MarkKind::Source,
         MarkKind::Note,
+        MarkKind::NoRepetition,
     ];
 
     /// The rows of its runs have no verdict. What each mark does to one is a table of `docs/statistics.md`.
@@ -171,6 +174,7 @@ impl MarkKind {
                 | MarkKind::StartedApart
                 | MarkKind::ServedByCache
                 | MarkKind::TooFewOperations
+                | MarkKind::NoRepetition
         )
     }
 
@@ -222,6 +226,7 @@ impl MarkKind {
             MarkKind::StartedApart => "started-apart",
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
+            MarkKind::NoRepetition => "no-repetition",
             MarkKind::TooFewClients => "too-few-clients",
             MarkKind::NotCounted => "not-counted",
             MarkKind::SystemChanged => "system-changed",

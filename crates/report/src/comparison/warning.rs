@@ -280,6 +280,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::StartedApart => "hosts started apart",
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
+        MarkKind::NoRepetition => "not known to be repetitions",
         MarkKind::TooFewClients => "too few clients",
         MarkKind::NotCounted => "not counted at the server",
         MarkKind::SystemChanged => "system changed",
