@@ -196,16 +196,21 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
                 .or(rows.first())?
                 .metric;
             let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
-            Some(Question {
-                benchmark: quote_name(name),
-                a: side_name(table, &table.a),
-                b: side_name(table, &table.b),
-                metric,
-                rows,
-                others,
-            })
+            let [a, b] = side_names(table);
+            Some(Question { benchmark: quote_name(name), a, b, metric, rows, others })
         })
         .collect()
+}
+
+/// The names of both sides; where they would be cut to the same text, their ends.
+fn side_names(table: &Table) -> [String; 2] {
+    let names = [&table.a, &table.b].map(|name| side_name(table, name));
+    if names[0] != names[1] || table.a == table.b {
+        return names;
+    }
+    let common = table.a.chars().zip(table.b.chars()).take_while(|(a, b)| a == b).count();
+    let end = |name: &String| name.chars().skip(common.saturating_sub(NAME / 3)).collect::<String>();
+    [&table.a, &table.b].map(|name| quote_name(&format!("…{}", end(name))))
 }
 
 fn side_name(table: &Table, name: &str) -> String {
