@@ -30,6 +30,11 @@ pub struct Path {
     pub words: Vec<String>,
     /// From here on the captions may be of cases of one system: prose, and words with a colon below a heading.
     pub weak_from: usize,
+    /// How often these words came as the caption of something else, from 1, where it is not sure that they are of the same
+    /// thing as before.
+    pub number: usize,
+    /// True if they are of the same thing where captions take turns, as prose is.
+    pub is_prose: bool,
 }
 
 /// The captions that hold at a line.
@@ -104,7 +109,6 @@ impl Trail {
         }
     }
 
-    /// The words of the captions. Where it is not sure that they are of the same thing as before, a number makes them distinct.
     fn path(&mut self) -> Path {
         let named: Vec<&Caption> = self.above.iter().filter(|caption| !caption.words.is_empty()).collect();
         let has_label_first = self.above.first().is_some_and(|caption| caption.kind == Kind::Label);
@@ -114,18 +118,33 @@ impl Trail {
             Kind::Heading(_) | Kind::Summary | Kind::Bold => false,
         });
         let weak_from = weak_from.unwrap_or(named.len());
-        let mut path: Vec<String> = named.iter().map(|caption| caption.words.clone()).collect();
+        let words: Vec<String> = named.iter().map(|caption| caption.words.clone()).collect();
         let labels = self.above.iter().filter(|caption| caption.kind == Kind::Label).count();
         let is_prose = self.above.last().is_some_and(|caption| caption.kind == Kind::Prose);
-        let count = self.counts.entry(path.clone()).or_default();
+        let count = self.counts.entry(words.clone()).or_default();
         *count += 1;
-        if *count > 1
-            && (is_prose || labels > 1)
-            && let Some(last) = path.last_mut()
-        {
-            *last = format!("{last} ({count})");
+        let number = if is_prose || labels > 1 { *count } else { 1 };
+        Path { words, weak_from, number, is_prose }
+    }
+}
+
+impl Path {
+    /// Puts these captions below others.
+    pub fn put_below(&mut self, above: &Path) {
+        self.words.splice(0..0, above.words.iter().cloned());
+        if !above.words.is_empty() {
+            self.weak_from = above.words.len();
         }
-        Path { words: path, weak_from }
+    }
+
+    /// Puts the number behind the last words.
+    pub fn with_number(mut self) -> Path {
+        if self.number > 1
+            && let Some(last) = self.words.last_mut()
+        {
+            *last = format!("{last} ({})", self.number);
+        }
+        self
     }
 }
 
@@ -167,10 +186,10 @@ pub fn heading(line: &str) -> Option<(usize, String)> {
         let words = line.trim_start_matches('#');
         return Some((line.len() - words.len(), bare(words.trim().trim_end_matches('#'))));
     }
-    let line = line.trim();
-    let tag = line.get(..3).filter(|tag| tag.starts_with("<h") || tag.starts_with("<H"))?;
-    let level = tag[2..].parse().ok().filter(|level| (1..=6).contains(level))?;
-    Some((level, bare(&plain(line))))
+    let mut tags = line.match_indices("<h").chain(line.match_indices("<H")).map(|(at, _)| at);
+    let at = tags.find(|at| line[at + 2..].starts_with(is_level))?;
+    let level = line[at + 2..].chars().next()?.to_digit(10)?;
+    plain(&line[..at]).is_empty().then(|| (level as usize, bare(&plain(line))))
 }
 
 /// The level that a line gives to the words above it, by `====` or `----`.
@@ -197,18 +216,30 @@ pub fn title_before(line: &str) -> Option<String> {
     (!is_of_run(&words)).then_some(words)
 }
 
-fn bare(words: &str) -> String {
-    words.replace("**", "").trim_matches(['*', '_', '`', '#', '=', '-', ' ']).to_owned()
+fn is_level(c: char) -> bool {
+    matches!(c, '1'..='6')
 }
 
-const RUNS: [&str; 13] = [
+/// Words without the marks of headings and of bold type.
+pub fn bare(words: &str) -> String {
+    let words = words.trim();
+    // `h2. Old` of Jira and Textile.
+    let words =
+        words.strip_prefix('h').and_then(|rest| rest.strip_prefix(is_level)?.strip_prefix(". ")).unwrap_or(words);
+    words.replace("**", "").trim_matches(['*', '_', '`', '#', '=', '-', '^', ' ']).to_owned()
+}
+
+pub const RUNS: [&str; 16] = [
     "again",
     "attempt",
+    "iter",
     "iteration",
     "loop",
     "more",
     "once",
     "pass",
+    "rep",
+    "repeat",
     "repetition",
     "round",
     "run",
@@ -244,8 +275,37 @@ pub fn is_number_of_run(words: &str) -> bool {
 pub fn is_prose(line: &str) -> bool {
     let line = plain(line);
     let line = line.trim_start_matches(['-', '*', '+', '=', '~', ' ']);
-    let is_time = ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(is_number));
-    !is_time && !is_of_run(line) && !has_clock(line) && !line.starts_with(['$', '|', '!', '[', '%', '.', '/'])
+    !is_time_of_shell(line)
+        && !is_of_run(line)
+        && !has_clock(line)
+        && !line.starts_with(['$', '|', '!', '[', '%', '.', '/'])
+}
+
+/// `real 0m5.1s` of `time`.
+fn is_time_of_shell(line: &str) -> bool {
+    ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(is_number))
+}
+
+const UNITS: [&str; 11] = ["h", "hours", "m", "min", "minutes", "ms", "s", "sec", "secs", "second", "seconds"];
+
+/// Tells whether a line says how long something took: `done in 1.5 s`, `elapsed: 60`.
+pub fn is_time_taken(line: &str) -> bool {
+    let words: Vec<String> = line.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    is_time_of_shell(line)
+        || (words.iter().any(|word| word.starts_with("elapsed") || word.starts_with("took"))
+            && line.contains(|c: char| c.is_ascii_digit()))
+        || (0..words.len()).any(|at| ["in", "after"].contains(&words[at].as_str()) && is_length(&words[at + 1..]))
+}
+
+/// `1.5 s`, `1:30min`.
+fn is_length(words: &[String]) -> bool {
+    let Some(word) = words.first().filter(|word| is_number(word)) else { return false };
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ':');
+    is_unit(unit) || words.get(1).is_some_and(|next| is_unit(next))
+}
+
+fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word.trim_end_matches([',', '.', ';', ')']))
 }
 
 /// The same where tools and shells print lines, too: a sentence without what these print.

@@ -4,23 +4,64 @@
 
 use std::borrow::Cow;
 
+use indexmap::IndexSet;
+
 /// A prefix is one of the text if this share of its lines, in percent, has it.
 const SHARE_PERCENT: usize = 60;
 /// Prefixes may stand in front of each other: a container's name, then a time.
 const MOST_PREFIXES: usize = 4;
+/// Most streams of a text.
+const MOST_STREAMS: usize = 256;
 
-/// Takes off control sequences, what a carriage return overwrote, and the prefixes of collectors of logs.
-pub fn clean(text: &str) -> String {
+/// What a collector writes in front of a line: the name in it, or several separated by tabs, and the rest.
+type Prefix = fn(&str) -> Option<(&str, &str)>;
+
+/// Lines that a collector of logs has from one place: a job, a container, a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stream {
+    /// The names in front of its lines, from the outermost.
+    pub names: Vec<String>,
+    /// The text with the lines of others empty.
+    pub text: String,
+}
+
+/// Takes off control sequences, what a carriage return overwrote, and the prefixes of collectors of logs. Lines of several names
+/// are several streams. `is_known` tells whether a reader recognises a text: what is known has no prefix that may be its own.
+pub fn clean(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     let mut lines: Vec<String> = text.lines().map(|line| unwrapped(&visible(line))).collect();
+    let mut names: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     for _ in 0..MOST_PREFIXES {
-        let Some(prefix) = PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix)) else { break };
-        for line in &mut lines {
-            if let Some(rest) = prefix(line) {
-                *line = rest.to_owned();
-            }
+        let weak =
+            || WEAK_PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix) && has_few_names(&lines, **prefix));
+        let strong = PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix));
+        let Some(prefix) = strong.or_else(|| weak().filter(|_| !is_known(&lines.join("\n")))) else { break };
+        for (line, names) in lines.iter_mut().zip(&mut names) {
+            let Some((name, rest)) = prefix(line) else { continue };
+            names.extend(name.split('\t').filter(|name| !name.is_empty()).map(str::to_owned));
+            *line = rest.to_owned();
         }
     }
-    lines.join("\n")
+    streams(&lines, names)
+}
+
+/// A line without a name is of the one before, or of the first one.
+fn streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
+    let mut last = names.iter().find(|names| !names.is_empty()).cloned().unwrap_or_default();
+    for names in &mut names {
+        if names.is_empty() {
+            names.clone_from(&last);
+        }
+        last.clone_from(names);
+    }
+    let distinct: IndexSet<&Vec<String>> = names.iter().collect();
+    if distinct.len() < 2 {
+        return vec![Stream { names: Vec::new(), text: lines.join("\n") }];
+    }
+    let text_of = |stream: &Vec<String>| {
+        let own = lines.iter().zip(&names).map(|(line, names)| if names == stream { line.as_str() } else { "" });
+        own.collect::<Vec<_>>().join("\n")
+    };
+    distinct.into_iter().take(MOST_STREAMS).map(|names| Stream { names: names.clone(), text: text_of(names) }).collect()
 }
 
 /// A saved mail without its encoding `quoted-printable`, which breaks lines and writes `=` as `=3D`.
@@ -47,11 +88,18 @@ pub fn unquoted(text: &str) -> Cow<'_, str> {
     Cow::Owned(crate::text::decode(&bytes))
 }
 
-fn is_of_most(lines: &[String], prefix: fn(&str) -> Option<&str>) -> bool {
+fn is_of_most(lines: &[String], prefix: Prefix) -> bool {
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let (with, all) =
         filled.fold((0_usize, 0_usize), |(with, all), line| (with + usize::from(prefix(line).is_some()), all + 1));
     with > 0 && with * 100 >= all * SHARE_PERCENT
+}
+
+/// Tells whether each name stands in front of three lines or more on average: words of a tool are not alike on most of its lines.
+fn has_few_names(lines: &[String], prefix: Prefix) -> bool {
+    let names: Vec<&str> = lines.iter().filter_map(|line| prefix(line)).map(|(name, _)| name).collect();
+    let distinct: IndexSet<&&str> = names.iter().collect();
+    names.len() >= 3 * distinct.len()
 }
 
 /// A line as a terminal shows it at last: without control sequences, and of parts that a carriage return separates the last one
@@ -63,13 +111,27 @@ fn visible(line: &str) -> String {
     while let Some(at) = rest.find('\u{1b}') {
         kept.push_str(&rest[..at]);
         rest = &rest[at + 1..];
-        if let Some(sequence) = rest.strip_prefix('[') {
-            let end = sequence.find(|c: char| ('@'..='~').contains(&c));
-            rest = end.map_or("", |end| &sequence[end + 1..]);
-        }
+        rest = behind_sequence(rest);
     }
     kept.push_str(rest);
     kept
+}
+
+/// What follows a control sequence, behind its escape: of colours, of a title, of a set of characters.
+fn behind_sequence(rest: &str) -> &str {
+    if let Some(sequence) = rest.strip_prefix('[') {
+        let end = sequence.find(|c: char| ('@'..='~').contains(&c));
+        end.map_or("", |end| &sequence[end + 1..])
+    } else if let Some(title) = rest.strip_prefix(']') {
+        let end = title.find(['\u{7}', '\u{1b}']);
+        end.map_or("", |end| title[end + 1..].trim_start_matches('\\'))
+    } else if let Some(set) = rest.strip_prefix(['(', ')', '*', '+', '#', '%', ' ']) {
+        let mut chars = set.chars();
+        chars.next();
+        chars.as_str()
+    } else {
+        rest.strip_prefix(['=', '>', '7', '8', 'c', 'D', 'E', 'H', 'M']).unwrap_or(rest)
+    }
 }
 
 /// The text in a line of Docker's `json-file` log: `{"log":"tps = 1\n","stream":"stdout","time":"…"}`.
@@ -82,8 +144,25 @@ fn unwrapped(line: &str) -> String {
     text.map_or_else(|| line.to_owned(), |text| text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-const PREFIXES: [fn(&str) -> Option<&str>; 9] =
-    [quotation, github, stamped, journal, container, time_of_day, pod, level, bar];
+const PREFIXES: [Prefix; 10] = [
+    |line| nameless(quotation(line)),
+    github,
+    |line| nameless(stamped(line)),
+    journal,
+    container,
+    |line| nameless(time_of_day(line)),
+    pod,
+    |line| nameless(level(line)),
+    |line| nameless(bar(line)),
+    |line| nameless(build_step(line)),
+];
+
+/// Those that may also be words of a tool.
+const WEAK_PREFIXES: [Prefix; 3] = [program, bracketed, host];
+
+fn nameless(rest: Option<&str>) -> Option<(&str, &str)> {
+    rest.map(|rest| ("", rest))
+}
 
 /// `> ` of an e-mail or of Markdown.
 fn quotation(line: &str) -> Option<&str> {
@@ -92,52 +171,94 @@ fn quotation(line: &str) -> Option<&str> {
 }
 
 /// `gh run view --log` writes job, step and time, separated by tabs.
-fn github(line: &str) -> Option<&str> {
-    let mut parts = line.splitn(3, '\t');
-    let (_, _, rest) = (parts.next()?, parts.next()?, parts.next()?);
-    stamped(rest.trim_start_matches('\u{feff}'))
+fn github(line: &str) -> Option<(&str, &str)> {
+    let mut tabs = line.match_indices('\t').map(|(at, _)| at);
+    let (_, second) = (tabs.next()?, tabs.next()?);
+    Some((&line[..second], stamped(line[second + 1..].trim_start_matches('\u{feff}'))?))
 }
 
-/// `2026-11-26T05:09:19.1234567Z text`, in brackets or not; kubelet's and containerd's files tell the stream behind it.
+/// `2026-11-26T05:09:19.1234567Z text`, in brackets or not, or `Nov 26 05:09:19 text`; kubelet's, containerd's and GitLab's logs
+/// tell the stream behind it.
 fn stamped(line: &str) -> Option<&str> {
     let line = line.trim_start_matches('\u{feff}');
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
-    let rest = date(bare)?;
-    let rest = rest.strip_prefix(['T', ' ', '_'])?;
+    let rest = match date(bare) {
+        Some(rest) => rest.strip_prefix(['T', ' ', '_'])?,
+        None => month_and_day(bare)?,
+    };
     let rest = zone(fraction(clock(rest)?));
     let rest = if is_bracketed { rest.strip_prefix(']')? } else { rest };
     let rest = separated(rest)?;
     let of_stream = ["stdout ", "stderr "].iter().find_map(|stream| rest.strip_prefix(stream));
     let of_stream = of_stream.and_then(|rest| rest.strip_prefix("F ").or_else(|| rest.strip_prefix("P ")));
-    Some(of_stream.unwrap_or(rest))
+    Some(of_stream.or_else(|| behind_gitlab_stream(rest)).unwrap_or(rest))
 }
 
-/// `Nov 26 05:09:19 host pgbench[123]: text`, and what is left of it once a time was taken off: `host pgbench[123]: text`.
-fn journal(line: &str) -> Option<&str> {
+/// Behind `00O ` or `01E+`.
+fn behind_gitlab_stream(rest: &str) -> Option<&str> {
+    let (number, behind) = rest.split_at_checked(2)?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let behind = behind.strip_prefix(['O', 'E'])?;
+    let behind = if behind.is_empty() { behind } else { behind.strip_prefix([' ', '+'])? };
+    is_number.then_some(behind)
+}
+
+/// Behind `Nov 26 `.
+fn month_and_day(line: &str) -> Option<&str> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let rest = match MONTHS.iter().find_map(|month| line.strip_prefix(month)) {
-        Some(rest) => {
-            let rest = rest.trim_start_matches(' ');
-            let rest =
-                rest.strip_prefix(|c: char| c.is_ascii_digit())?.trim_start_matches(|c: char| c.is_ascii_digit());
-            fraction(clock(rest.strip_prefix(' ')?)?).strip_prefix(' ')?
-        }
-        None => line,
-    };
-    let (_host, rest) = rest.split_once(' ')?;
+    let rest = MONTHS.iter().find_map(|month| line.strip_prefix(month))?.trim_start_matches(' ');
+    rest.strip_prefix(|c: char| c.is_ascii_digit())?.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(' ')
+}
+
+/// `host pgbench[123]: text` of a journal, behind its time.
+fn journal(line: &str) -> Option<(&str, &str)> {
+    let (host, rest) = line.split_once(' ')?;
     let (process, rest) = rest.split_once(": ").or_else(|| Some((rest.strip_suffix(':')?, "")))?;
     let number = process.strip_suffix(']')?.rsplit_once('[')?.1;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && !process.contains(' ')).then_some(rest)
+    (is_number && !process.contains(' ')).then_some((host, rest))
+}
+
+/// `host pgbench: text`, behind a time.
+fn program(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
+    let (host, program) = name.split_once(' ')?;
+    (is_name(host) && is_name(program)).then_some((host, rest))
+}
+
+/// `[db1] text`.
+fn bracketed(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
+    Some((name, separated(rest)?)).filter(|(name, _)| is_name(name))
+}
+
+/// `db1: text` of `pdsh`.
+fn host(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    Some((name, separated(rest)?)).filter(|(name, _)| is_name(name))
+}
+
+/// `#12 34.56 text` of `docker build`.
+fn build_step(line: &str) -> Option<&str> {
+    let (step, rest) = line.strip_prefix('#')?.split_once(' ')?;
+    let (time, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (seconds, hundredths) = time.split_once('.')?;
+    let are_numbers = [step, seconds, hundredths]
+        .iter()
+        .all(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+    are_numbers.then_some(rest)
 }
 
 /// `bench-1  | text` of `docker compose`.
-fn container(line: &str) -> Option<&str> {
-    let (name, rest) = line.split_once('|')?;
-    let name = name.trim_end();
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    (is_name && line[name.len()..].starts_with(' ')).then(|| rest.strip_prefix(' ').unwrap_or(rest))
+fn container(line: &str) -> Option<(&str, &str)> {
+    let (padded, rest) = line.split_once('|')?;
+    let name = padded.trim_end();
+    (is_name(name) && padded.len() > name.len()).then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 /// `05:09:19 text`, in brackets or not.
@@ -149,9 +270,9 @@ fn time_of_day(line: &str) -> Option<&str> {
 }
 
 /// `[pod/NAME/CONTAINER] text` of `kubectl logs --prefix`.
-fn pod(line: &str) -> Option<&str> {
+fn pod(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("[pod/")?.split_once(']')?;
-    if name.contains(' ') { None } else { separated(rest) }
+    if name.contains(' ') { None } else { Some((name, separated(rest)?)) }
 }
 
 /// `INFO  text`, `[INFO] text`, `INFO: text` of a program's log.
@@ -212,6 +333,12 @@ fn zone(text: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn cleaned(text: &str) -> String {
+        let streams = clean(text, |text| text.contains("\ntps = "));
+        assert_eq!(streams.len(), 1, "{text}");
+        streams[0].text.clone()
+    }
+
     #[test]
     fn prefixes_of_collectors_are_taken_off() {
         let text = ["transaction type: <builtin: TPC-B (sort of)>", "", "  indented: 1", "tps = 100.0"];
@@ -232,9 +359,15 @@ mod tests {
             "2026-11-26 05:09:19,123 [INFO] ",
             "[pod/bench-7/sysbench] ",
             "[pod/bench-7/sysbench] 2026-11-26T05:09:19Z ",
+            "Nov 26 05:09:19 ",
+            "Nov 26 05:09:19 db1 pgbench: ",
+            "2026-11-26T05:09:19.000000Z 00O ",
+            "db1: ",
+            "[db1] ",
+            "#12 34.56 ",
         ] {
             let dressed: String = text.iter().map(|line| format!("{prefix}{line}\n")).collect();
-            assert_eq!(clean(&dressed).lines().collect::<Vec<_>>(), text, "{prefix}");
+            assert_eq!(cleaned(&dressed).lines().collect::<Vec<_>>(), text, "{prefix}");
         }
     }
 
@@ -245,9 +378,27 @@ mod tests {
             "0.826 |*** 2\n0.840 |  1\nx | y",
             "[ 1s ] thds: 2\n[ 2s ] thds: 2",
         ] {
-            assert_eq!(clean(text), text);
+            assert_eq!(cleaned(text), text);
         }
-        assert_eq!(clean("\u{1b}[1;32mtps\u{1b}[0m = 1\r\n10 %\r20 %\n"), "tps = 1\n20 %");
-        assert_eq!(clean("{\"log\":\"tps = 1\\n\",\"stream\":\"stdout\"}"), "tps = 1");
+        assert_eq!(cleaned("\u{1b}[1;32mtps\u{1b}[0m = 1\r\n10 %\r20 %\n"), "tps = 1\n20 %");
+        assert_eq!(cleaned("\u{1b}]0;user@db: ~\u{7}tps\u{1b}(B\u{1b}[m = 1\u{1b}]0;x\u{1b}\\"), "tps = 1");
+        assert_eq!(cleaned("{\"log\":\"tps = 1\\n\",\"stream\":\"stdout\"}"), "tps = 1");
+    }
+
+    #[test]
+    fn lines_of_several_names_are_several_streams() {
+        let text = "Attaching to a, b\na-1  | x\nb-1  | y\na-1  |   z\nb-1  | \n";
+        let found: Vec<(Vec<String>, String)> =
+            clean(text, |_| true).into_iter().map(|one| (one.names, one.text)).collect();
+        assert_eq!(
+            found,
+            [
+                (vec!["a-1".to_owned()], "Attaching to a, b\nx\n\n  z\n".to_owned()),
+                (vec!["b-1".to_owned()], "\n\ny\n\n".to_owned())
+            ]
+        );
+        let text = "bench (pg15)\tRun\t2026-11-26T05:09:19Z x\nbench (pg16)\tRun\t2026-11-26T05:09:20Z x\n";
+        assert_eq!(clean(text, |_| true)[1].names, ["bench (pg16)", "Run"]);
+        assert_eq!(clean("db1: x\ndb1: y\ndb1: z\n", |_| true)[0].text, "db1: x\ndb1: y\ndb1: z", "a reader knows it");
     }
 }

@@ -1,22 +1,23 @@
 //! Copies of runs: the same figures once more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use model::Reading;
+use model::{Mark, MarkKind, Reading};
 
 use crate::{Imported, ImportedResult, tidy};
 
 /// Digits of a result's figures together, from which on chance does not give the same ones again.
 const TELLING_DIGITS: usize = 12;
+/// The same for results of two systems, which are kept.
+const TELLING_OF_SIDES: usize = 8;
 
 /// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
 /// twice, and an output that stands twice in a text, are no repetitions.
 pub fn leave_out_copies(imports: &mut [Imported]) {
     let mut known: BTreeSet<String> = BTreeSet::new();
     for import in imports.iter_mut() {
-        // A table's author makes each row a repetition.
-        if [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool) {
+        if is_table(import) {
             continue;
         }
         let before = import.results.len();
@@ -24,17 +25,77 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
         while !rest.is_empty() {
             let behind = rest.split_off(length_of_run(&rest));
             let is_copy = !known.insert(rest.iter().map(text_of).collect());
-            if !is_copy || digits(&rest[0]) < TELLING_DIGITS {
+            if !is_copy || digits(&rest) < TELLING_DIGITS {
                 kept.append(&mut rest);
             }
             rest = behind;
         }
         let copies = before - kept.len();
         import.results = kept;
-        if copies > 0 {
-            import.notes.push(format!("copies of earlier results, equal in every figure, left out: {copies}"));
+        note_copies(import, copies);
+    }
+}
+
+fn note_copies(import: &mut Imported, copies: usize) {
+    if copies > 0 {
+        import.notes.push(format!("copies of earlier results, equal in every figure, left out: {copies}"));
+    }
+}
+
+/// A file that equals an earlier one of its system: none of its results counts again.
+pub fn without_results(mut import: Imported) -> Imported {
+    let copies = std::mem::take(&mut import.results).len();
+    note_copies(&mut import, copies);
+    import
+}
+
+/// Notes runs that equal one of the same case of an earlier system in every figure. Where all runs of a case do, on both sides, they
+/// have no verdict.
+pub fn mark_copies_of_others(imports: &mut [Imported]) {
+    let mut first: BTreeMap<String, String> = BTreeMap::new();
+    let mut copies: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for result in imports.iter().filter(|import| !is_table(import)).flat_map(|import| &import.results) {
+        if result.dropped.is_some() || digits(std::slice::from_ref(result)) < TELLING_OF_SIDES {
+            continue;
+        }
+        let figures = figures_of(result);
+        let of = first.entry(figures.clone()).or_insert_with(|| result.system.clone());
+        if *of != result.system {
+            copies.entry((of.clone(), result.system.clone())).or_default().insert(figures);
         }
     }
+    for ((one, other), figures) in &copies {
+        let note = format!("{} of the results of {other} equal those of {one} in every figure", figures.len());
+        let others = others_by_case(imports, [one, other], figures);
+        for import in imports.iter_mut() {
+            if import.results.iter().any(|result| result.system == *other) {
+                import.notes.push(note.clone());
+            }
+            let sides = import.results.iter_mut().filter(|result| result.system == *one || result.system == *other);
+            sides
+                .filter(|result| others.get(&case_of(result)) == Some(&0))
+                .for_each(|result| result.marks.push(Mark::new(MarkKind::NoRepetition, note.clone())));
+        }
+    }
+}
+
+/// How many results of each case of two systems have other figures.
+fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<String>) -> BTreeMap<String, usize> {
+    let mut others = BTreeMap::new();
+    for result in imports.iter().flat_map(|import| &import.results).filter(|result| of.contains(&&result.system)) {
+        *others.entry(case_of(result)).or_default() += usize::from(!figures.contains(&figures_of(result)));
+    }
+    others
+}
+
+/// A table's author makes each row a repetition.
+fn is_table(import: &Imported) -> bool {
+    [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool)
+}
+
+/// The benchmark and the keys.
+fn case_of(result: &ImportedResult) -> String {
+    format!("{}\n{:?}\n", result.benchmark, result.keys)
 }
 
 /// How many results are of the first one's run: its parts, such as statements, follow the whole.
@@ -43,9 +104,14 @@ fn length_of_run(results: &[ImportedResult]) -> usize {
     next.map_or(results.len(), |parts| parts + 1)
 }
 
-/// The system, the case and all figures. Failed runs have none.
+/// The system, the case and all figures.
 fn text_of(result: &ImportedResult) -> String {
-    let mut text = format!("{}\n{}\n{:?}\n", result.system, result.benchmark, result.keys);
+    format!("{}\n{}", result.system, figures_of(result))
+}
+
+/// The case and all figures. Failed runs have none.
+fn figures_of(result: &ImportedResult) -> String {
+    let mut text = case_of(result);
     for measurement in &result.measurements {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{} {:?}", measurement.metric.id, measurement.reading);
@@ -53,10 +119,10 @@ fn text_of(result: &ImportedResult) -> String {
     text
 }
 
-fn digits(result: &ImportedResult) -> usize {
-    let mut values: Vec<String> = result
-        .measurements
+fn digits(results: &[ImportedResult]) -> usize {
+    let mut values: Vec<String> = results
         .iter()
+        .flat_map(|result| &result.measurements)
         .filter_map(|measurement| match measurement.reading {
             Reading::Value(value) => Some(value.to_string()),
             Reading::Unavailable(_) => None,
@@ -69,7 +135,7 @@ fn digits(result: &ImportedResult) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::recognise::{Text, read};
+    use crate::recognise::{Captions, Text, read};
     use crate::{Imported, Options};
 
     const RUN: &str = "pgbench (16.2)\ntransaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\n\
@@ -79,7 +145,15 @@ mod tests {
 
     fn import(system: &str, text: &str) -> Vec<Imported> {
         let options = Options::default();
-        let text = Text { text, source: "f", below: "f", system, is_named: false, reader: None, options: &options };
+        let text = Text {
+            text,
+            source: "f",
+            below: "f",
+            system,
+            captions: Captions::Systems,
+            reader: None,
+            options: &options,
+        };
         read(&text).unwrap().imports
     }
 

@@ -43,6 +43,8 @@ pub struct ImportedResult {
     pub keys: Point,
     /// The machine, database or device that it is of, as far as the source says: see [`crate::places`].
     pub places: Point,
+    /// What the tool printed of its version, and of the server's, with this result.
+    pub version: Option<String>,
     /// From 1; `None` when the file only has an order.
     pub repetition: Option<u32>,
     /// The experiment of étalon's that it is of, if the file says so.
@@ -70,6 +72,7 @@ impl ImportedResult {
             benchmark: benchmark.to_owned(),
             keys: Point::new(),
             places: Point::new(),
+            version: None,
             repetition: None,
             experiment: None,
             began_unix_ms: None,
@@ -397,7 +400,7 @@ const QUANTITIES: [&str; 20] = [
 ];
 
 /// `p99`.
-fn is_quantile(word: &str) -> bool {
+pub(crate) fn is_quantile(word: &str) -> bool {
     word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok())
 }
 

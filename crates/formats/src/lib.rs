@@ -27,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+mod between;
 mod captions;
 mod clean;
 pub mod copies;
@@ -41,6 +42,7 @@ pub mod imported;
 pub mod lines;
 pub mod logs;
 pub mod packed;
+mod page;
 pub mod pgbench;
 pub mod places;
 pub mod reader;
@@ -54,7 +56,10 @@ pub mod sysbench;
 pub mod task_log;
 pub mod text;
 pub mod tidy;
+pub mod versions;
 
+pub use between::without_numbers_of_runs;
+pub use captions::is_number_of_run;
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};
 pub use exported::{ExportedBenchmark, ExportedRules, Repetitions};

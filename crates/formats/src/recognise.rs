@@ -2,11 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::captions::{Path, names};
-use crate::clean::{clean, unquoted};
+use indexmap::IndexMap;
+use model::{Mark, MarkKind, Value};
+
+use crate::between::{self, Block};
+use crate::captions::{Path, is_number_of_run, names};
+use crate::clean::{Stream, clean, unquoted};
 use crate::imported::UNKNOWN_BENCHMARK;
+use crate::page;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
-use crate::sections::{Section, parts, sections};
+use crate::sections::{Lines, Section, blocks, parts, sections};
 use crate::text::{shortened, with_plain_blanks, without_cut_number};
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
@@ -18,7 +23,23 @@ pub struct Read {
     pub not_understood: Vec<NotUnderstood>,
     /// Readers that recognised the text and found nothing in it.
     pub empty: Vec<&'static str>,
+    /// The captions that would name systems, where they are ignored.
+    pub ignored: Vec<String>,
 }
+
+/// What captions within a text, and names in front of its lines, are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Captions {
+    /// They name systems, as does the text itself.
+    Systems,
+    /// They are the key [`CAPTION`] of the cases of a system that has its name.
+    Keys,
+    /// All is of one system that its user named.
+    Ignored,
+}
+
+/// The key of [`Captions::Keys`].
+pub const CAPTION: &str = "caption";
 
 /// A text, and what is known of it.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +49,7 @@ pub struct Text<'a> {
     /// Its path below the folder or archive that the user named.
     pub below: &'a str,
     pub system: &'a str,
-    /// True if the user gave the system its name; if not, headings of Markdown and the text itself may.
-    pub is_named: bool,
+    pub captions: Captions,
     /// The format, where its user says it.
     pub reader: Option<&'static Reader>,
     pub options: &'a Options,
@@ -41,24 +61,74 @@ pub struct Text<'a> {
 /// # Errors
 /// A reader cannot go on.
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
-    let mut plain = clean(&with_plain_blanks(&unquoted(text.text)));
+    let mut streams = clean(&with_plain_blanks(&unquoted(text.text)), |text| !of_text(text).is_empty());
     if text.text.ends_with('\n') {
-        plain.push('\n');
+        streams.iter_mut().for_each(|stream| stream.text.push('\n'));
     }
-    if let Some(sections) = sections(&plain, holds_results) {
-        let filled = sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
-        let read = read_sections(text, filled)?;
-        if !read.imports.is_empty() {
-            return Ok(read);
+    if text.captions != Captions::Ignored {
+        return read_named(text, parts_of_streams(text, &streams, Cut::AtCaptions)?);
+    }
+    let mut read = Read::default();
+    parts_of_streams(text, &streams, Cut::No)?.into_iter().for_each(|part| read.extend(part.read));
+    if let Ok(mut parts) = parts_of_streams(text, &streams, Cut::AtCaptions) {
+        drop_captions_of_cases(&mut parts);
+        read.ignored = names_of(&parts, text.system).into_iter().flatten().collect();
+    }
+    Ok(read)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    AtCaptions,
+    No,
+}
+
+fn parts_of_streams(text: &Text<'_>, streams: &[Stream], cut: Cut) -> Result<Vec<Part>, FormatError> {
+    let mut parts = Vec::new();
+    for stream in streams {
+        let names = stream.names.iter().filter(|name| !is_number_of_run(name)).cloned();
+        let above = Path { words: names.collect(), weak_from: stream.names.len().min(1), ..Path::default() };
+        let is_asked_for = text.reader.is_some() && streams.len() == 1;
+        let is_known = is_asked_for || !of_text(&stream.text).is_empty();
+        let table = if is_known { None } else { page::table(&stream.text) };
+        let whole = match &table {
+            Some(table) => table,
+            None if is_known => &stream.text,
+            None => text.text,
+        };
+        let whole = Text { text: whole, ..*text };
+        if is_known || streams.len() == 1 {
+            parts.extend(parts_of(&whole, &stream.text, &above, cut)?);
         }
     }
-    let is_known = text.reader.is_some() || !of_text(&plain).is_empty();
-    let whole = Text { text: if is_known { &plain } else { text.text }, ..*text };
-    let read = read_plain(&whole)?;
-    match split(&whole, &Path::default(), &read)? {
-        Some(parts) => read_named(&whole, parts),
-        None => Ok(read),
+    Ok(parts)
+}
+
+/// The parts of a text that captions tell apart; `cleaned` is without the prefixes of collectors of logs.
+fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path, cut: Cut) -> Result<Vec<Part>, FormatError> {
+    let mut parts = Vec::new();
+    if let Some(sections) = sections(cleaned, holds_results) {
+        let mut filled: Vec<Section> =
+            sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
+        filled.iter_mut().for_each(|section| section.path.put_below(above));
+        parts = read_sections(text, filled, cut)?;
     }
+    if parts.iter().all(|part| part.read.imports.is_empty()) {
+        let read = read_plain(text)?;
+        let inner = if cut == Cut::No { None } else { split(text, above, &read)? };
+        parts = inner.unwrap_or_else(|| {
+            let section = Section::from_lines(&Vec::new(), above.clone());
+            vec![Part { section, text: text.text.to_owned(), read }]
+        });
+    }
+    if cut == Cut::No {
+        return Ok(parts);
+    }
+    let mut apart = Vec::new();
+    for part in parts {
+        apart.extend(split_by_lines_between(text, part)?);
+    }
+    Ok(apart)
 }
 
 /// Tables whose columns have to be named may be anything.
@@ -73,17 +143,26 @@ struct Part {
     read: Read,
 }
 
-/// The texts of sections. Where the whole text ends in the middle of a line, so does the last one.
+/// The texts of sections. Where the whole text ends in the middle of a line, so does the one that ends there.
 fn texts_of(sections: &[Section], whole: &str) -> Vec<String> {
-    let mut texts: Vec<String> = sections.iter().map(Section::text).collect();
-    if let Some(last) = texts.last_mut().filter(|last| !whole.ends_with('\n') && last.ends_with('\n')) {
-        last.pop();
-    }
-    texts
+    let end = cut_line(whole);
+    sections.iter().map(|section| cut_like(section.text(), section, end)).collect()
 }
 
-fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Read, FormatError> {
-    if !text.is_named && sections.len() > MOST_PARTS {
+/// The number of the last line, where it has no end.
+fn cut_line(whole: &str) -> Option<usize> {
+    if whole.ends_with('\n') { None } else { Some(whole.lines().count()) }
+}
+
+fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
+    if end.is_some() && section.last_line() == end {
+        text.pop();
+    }
+    text
+}
+
+fn read_sections(text: &Text<'_>, sections: Vec<Section>, cut: Cut) -> Result<Vec<Part>, FormatError> {
+    if cut == Cut::AtCaptions && sections.len() > MOST_PARTS {
         return Err(too_many());
     }
     let mut parts = Vec::new();
@@ -91,19 +170,20 @@ fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Read, Format
     for (section, whole) in sections.into_iter().zip(texts) {
         let asked = Text { text: &whole, ..*text };
         let read = read_plain(&asked)?;
-        match split(&asked, &section.path, &read)? {
+        let inner = if cut == Cut::No { None } else { split(&asked, &section.path, &read)? };
+        match inner {
             Some(inner) => parts.extend(inner),
             None => parts.push(Part { section, text: whole, read }),
         }
     }
-    read_named(text, parts)
+    Ok(parts)
 }
 
 /// Parts that captions within a text tell apart: `On the new machine:` in a mail. `None` if there are none, or not all is read
 /// that the whole text has.
 fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>>, FormatError> {
-    let strange: BTreeSet<u64> = whole.not_understood.iter().map(|line| line.line).collect();
-    if text.is_named || strange.is_empty() {
+    let strange = strange_in(whole);
+    if strange.is_empty() {
         return Ok(None);
     }
     for has_prose in [true, false] {
@@ -118,10 +198,7 @@ fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>
         let texts = texts_of(&sections, text.text);
         for (mut section, own) in sections.into_iter().zip(texts) {
             let Ok(read) = read_plain(&Text { text: &own, ..*text }) else { break };
-            if !above.words.is_empty() {
-                section.path.words.splice(0..0, above.words.iter().cloned());
-                section.path.weak_from = above.words.len();
-            }
+            section.path.put_below(above);
             found.push(Part { section, text: own, read });
         }
         let filled = found.iter().filter(|part| result_count(&part.read) > 0).count();
@@ -132,29 +209,168 @@ fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>
     Ok(None)
 }
 
+fn strange_in(read: &Read) -> BTreeSet<u64> {
+    read.not_understood.iter().map(|line| line.line).collect()
+}
+
+/// Parts whose results of one case are repetitions: the lines between them that no reader knows say the same. Where the results
+/// cannot be cut there, they have no verdict.
+fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, FormatError> {
+    let strange = strange_in(&part.read);
+    if strange.is_empty() || !has_repetitions(&part.read) {
+        return Ok(vec![part]);
+    }
+    let (blocks, below) = blocks(&part.text, &strange);
+    if distinct(&between::captions(&blocks, &below)) < 2 {
+        return Ok(vec![part]);
+    }
+    let Some(blocks) = blocks_with_results(&Text { text: &part.text, ..*text }, &part.read, blocks) else {
+        forbid_verdicts(&mut part.read);
+        return Ok(vec![part]);
+    };
+    let captions = between::captions(&blocks, &below);
+    match distinct(&captions) {
+        0 | 1 => return Ok(vec![part]),
+        more if more > MOST_PARTS => return Err(too_many()),
+        _ => {}
+    }
+    let mut lines: IndexMap<&Vec<String>, (String, Lines<'_>)> = IndexMap::new();
+    for ((block, caption), name) in blocks.into_iter().zip(&captions).zip(between::names(&captions)) {
+        let (_, lines) = lines.entry(caption).or_insert_with(|| (name, Lines::new()));
+        lines.extend(block.above);
+        lines.extend(block.lines);
+    }
+    let (mut sections, mut taken) = (Vec::new(), BTreeMap::new());
+    for (name, mut lines) in lines.into_values() {
+        lines.sort_unstable();
+        let mut path = part.section.path.clone();
+        if !name.is_empty() {
+            let count = taken.entry(name.clone()).or_insert(0);
+            *count += 1;
+            path.words.push(name);
+            path = Path { number: *count, ..path }.with_number();
+        }
+        sections.push(Section::from_lines(&lines, path));
+    }
+    let texts = texts_of(&sections, &part.text);
+    let parts = sections.into_iter().zip(texts).map(|(section, own)| {
+        let read = read_plain(&Text { text: &own, ..*text })?;
+        Ok(Part { section, text: own, read })
+    });
+    parts.collect()
+}
+
+fn distinct(captions: &[Vec<String>]) -> usize {
+    captions.iter().collect::<BTreeSet<_>>().len()
+}
+
+/// Tells whether two results are of one case.
+fn has_repetitions(read: &Read) -> bool {
+    let mut cases = BTreeSet::new();
+    let mut results = read.imports.iter().flat_map(|import| &import.results);
+    results.any(|result| !cases.insert(format!("{:?}", (&result.benchmark, &result.keys))))
+}
+
+/// Blocks that hold whole results: each ends where it alone gives the next results of the whole text. `None` if that cannot be found.
+fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>) -> Option<Vec<Block<'a>>> {
+    let end = cut_line(text.text);
+    let mut budget = MOST_READINGS * whole_length(&blocks);
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found: Vec<Block<'_>> = Vec::new();
+    let (mut open, mut has_begun) = (Block::default(), false);
+    for block in blocks {
+        let lines = if has_begun { &mut open.lines } else { &mut open.above };
+        lines.extend(block.above);
+        open.lines.extend(block.lines);
+        let mut lines = open.above.clone();
+        lines.extend(&open.lines);
+        lines.sort_unstable();
+        let section = Section::from_lines(&lines, Path::default());
+        budget = budget.checked_sub(section.bare.len())?;
+        let own = cut_like(section.text_from_first(), &section, end);
+        let read = read_plain(&Text { text: &own, ..*text }).ok()?;
+        has_begun = result_count(&read) > 0;
+        if has_begun && takes(&read, whole, &mut taken) {
+            found.push(std::mem::take(&mut open));
+            has_begun = false;
+        }
+    }
+    let is_all =
+        whole.imports.iter().all(|import| taken.get(import.tool).copied().unwrap_or(0) == import.results.len());
+    let last = found.last_mut().filter(|_| is_all)?;
+    last.lines.extend(open.above);
+    last.lines.extend(open.lines);
+    last.lines.sort_unstable();
+    Some(found)
+}
+
+fn whole_length(blocks: &[Block<'_>]) -> usize {
+    blocks.iter().flat_map(|block| block.above.iter().chain(&block.lines)).map(|(_, line)| line.len() + 1).sum()
+}
+
+/// Takes the results of a block off those of the whole text, where they are the next ones.
+fn takes<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a str, usize>) -> bool {
+    let mut next = taken.clone();
+    let are_next = block.imports.iter().all(|import| {
+        let Some(all) = whole.imports.iter().find(|other| other.tool == import.tool) else { return false };
+        let at = next.entry(all.tool).or_default();
+        let behind = *at + import.results.len();
+        let is_next = all.results.get(*at..behind) == Some(&import.results[..]);
+        *at = behind;
+        is_next
+    });
+    if are_next {
+        *taken = next;
+    }
+    are_next
+}
+
+/// Marks all results of a case of which it cannot be said whether they are repetitions.
+fn forbid_verdicts(read: &mut Read) {
+    for import in &mut read.imports {
+        import.notes.push(format!(
+            "{UNLIKE_LINES}: no verdict; name one system if they are repetitions: `etalon import SYSTEM=FILE`"
+        ));
+        import.results.iter_mut().for_each(|result| result.marks.push(Mark::new(MarkKind::NoRepetition, UNLIKE_LINES)));
+    }
+}
+
+const UNLIKE_LINES: &str = "unlike lines stand between its results";
+
 fn too_many() -> FormatError {
     let what = format!("results stand below more than {MOST_PARTS} different headings or captions");
     FormatError::whole(what).with_hint("split the file, or name one system for all: `etalon import SYSTEM=FILE`")
 }
 
-/// Reads parts as results of the systems that their captions name.
+/// Reads parts as results of the systems, or the cases, that their captions name.
 fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError> {
     let mut read = Read::default();
-    if !text.is_named {
-        drop_captions_of_cases(&mut parts);
-    }
-    let filled = parts.iter().filter(|part| result_count(&part.read) > 0);
-    let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
-    let is_one = text.is_named || paths.iter().collect::<BTreeSet<_>>().len() < 2;
-    let mut names = names(&paths, text.system).into_iter();
-    for part in parts {
-        let name = if result_count(&part.read) > 0 { names.next() } else { None };
-        match name.filter(|name| !is_one && name != text.system) {
-            Some(name) => read.extend(read_plain(&Text { text: &part.text, system: &name, ..*text })?),
+    drop_captions_of_cases(&mut parts);
+    let names = names_of(&parts, text.system);
+    for (mut part, name) in parts.into_iter().zip(names) {
+        match name {
             None => read.extend(part.read),
+            Some(name) if text.captions == Captions::Systems => {
+                read.extend(read_plain(&Text { text: &part.text, system: &name, ..*text })?);
+            }
+            Some(name) => {
+                let results = part.read.imports.iter_mut().flat_map(|import| &mut import.results);
+                results.for_each(|result| drop(result.keys.insert(CAPTION.to_owned(), Value::Text(name.clone()))));
+                read.extend(part.read);
+            }
         }
     }
     Ok(read)
+}
+
+/// The name of each part that has another than its text.
+fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
+    let has_results = |part: &Part| result_count(&part.read) > 0;
+    let filled = parts.iter().filter(|part| has_results(part));
+    let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
+    let is_one = distinct(&paths) < 2;
+    let mut names = names(&paths, of_text).into_iter().map(|name| Some(name).filter(|name| !is_one && name != of_text));
+    parts.iter().map(|part| if has_results(part) { names.next().flatten() } else { None }).collect()
 }
 
 /// Captions below others are of cases, and no systems, if all results below each of these are of different cases. Below the
@@ -196,6 +412,8 @@ fn result_count(read: &Read) -> usize {
 
 /// Most parts of a text that captions tell apart. Each is read by itself.
 const MOST_PARTS: usize = 256;
+/// How often a text is read at most to find where its results end.
+const MOST_READINGS: usize = 4;
 
 const TABLES: [&str; 3] =
     [crate::tidy::READER.name, crate::tidy::wide::READER.name, crate::readers::benchbase::READER.name];
@@ -205,7 +423,8 @@ fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reade
 }
 
 fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
-    let Text { system, is_named, source, below, options, .. } = *text;
+    let Text { system, captions, source, below, options, .. } = *text;
+    let is_named = captions != Captions::Systems;
     let (whole, cut) = without_cut_number(text.text);
     let mut all = Read::default();
     // By line; a line that any reader knows is known.
@@ -245,6 +464,7 @@ impl Read {
         self.imports.extend(other.imports);
         self.not_understood.extend(other.not_understood);
         self.empty.extend(other.empty);
+        self.ignored.extend(other.ignored);
     }
 }
 

@@ -4,11 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::between::Block;
 use crate::captions::{
-    Kind, Path, Trail, heading, is_number_of_run, is_prose, is_sentence, shape_in_loop, title_before, title_within,
-    underline,
+    Kind, Path, Trail, bare, heading, is_number_of_run, is_prose, is_sentence, shape_in_loop, title_before,
+    title_within, underline,
 };
-use crate::text::numbered;
+use crate::page;
+use crate::text::{numbered, plain};
 
 /// Lines of a text with the same captions above them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,12 +30,31 @@ impl Section {
         self.numbers.push(number);
     }
 
+    /// Lines with their numbers, which rise.
+    pub fn from_lines(lines: &Lines<'_>, path: Path) -> Section {
+        let mut section = Section { path, ..Section::default() };
+        lines.iter().for_each(|(number, line)| section.push(*number, line));
+        section
+    }
+
+    /// The number of its last line.
+    pub fn last_line(&self) -> Option<usize> {
+        self.numbers.last().copied()
+    }
+
+    /// The text from its first line on, with other lines empty.
+    pub fn text_from_first(&self) -> String {
+        let first = self.numbers.first().copied().unwrap_or(1);
+        let numbers = self.numbers.iter().map(|number| number + 1 - first).collect();
+        Section { numbers, ..self.clone() }.text()
+    }
+
     /// The text with its other lines empty.
     pub fn text(&self) -> String {
         let mut text = String::with_capacity(self.bare.len() + self.numbers.last().copied().unwrap_or_default());
         let mut lines = 0;
         for (line, number) in self.bare.lines().zip(&self.numbers) {
-            text.extend(std::iter::repeat_n('\n', number - lines - 1));
+            text.extend(std::iter::repeat_n('\n', number.saturating_sub(lines + 1)));
             text.push_str(line);
             text.push('\n');
             lines = *number;
@@ -43,12 +64,12 @@ impl Section {
 }
 
 /// Lines with their numbers.
-type Lines<'a> = Vec<(usize, &'a str)>;
+pub type Lines<'a> = Vec<(usize, &'a str)>;
 
 #[derive(Default)]
 struct Sections {
     found: Vec<Section>,
-    by_path: BTreeMap<Vec<String>, usize>,
+    by_path: BTreeMap<(Vec<String>, usize), usize>,
     /// Where the last results are.
     last: Option<usize>,
 }
@@ -59,13 +80,35 @@ impl Sections {
         let path = path.or_else(|| self.last.is_none().then(Path::default));
         if let Some(path) = path {
             let next = self.found.len();
-            let at = *self.by_path.entry(path.words.clone()).or_insert(next);
+            let at = *self.by_path.entry((path.words.clone(), path.number)).or_insert(next);
             if at == next {
                 self.found.push(Section { path, ..Section::default() });
             }
             self.last = Some(at);
         }
         &mut self.found[self.last.unwrap_or_default()]
+    }
+
+    /// The sections by their captions. Where all captions came in turns, as `A`, `B`, `A`, `B`, they are of the same things each
+    /// time; else the same words may be of something else the next time, and a number tells these apart.
+    fn end(self) -> Vec<Section> {
+        let words: Vec<&Vec<String>> = self.found.iter().map(|section| &section.path.words).collect();
+        let turn = words.iter().collect::<BTreeSet<_>>().len();
+        let takes_turns = turn > 1
+            && self.found.iter().all(|section| section.path.is_prose)
+            && words.iter().enumerate().all(|(at, one)| *one == words[at % turn]);
+        if !takes_turns {
+            let numbered = self.found.into_iter();
+            return numbered.map(|section| Section { path: section.path.clone().with_number(), ..section }).collect();
+        }
+        let mut rest = self.found.into_iter();
+        let mut sections: Vec<Section> = rest.by_ref().take(turn).collect();
+        for (at, next) in rest.enumerate() {
+            let section = &mut sections[at % turn];
+            section.bare.push_str(&next.bare);
+            section.numbers.extend(next.numbers);
+        }
+        sections
     }
 }
 
@@ -106,9 +149,10 @@ impl Words {
             if self.paragraph.len() == MOST_LINES {
                 self.paragraph.remove(0);
             }
-            self.above = Some(line.trim().to_owned());
-            self.paragraph.push(line.trim().to_owned());
-            self.trail.add_prose(self.paragraph.join(" "));
+            let words = plain(line);
+            self.above = Some(words.clone());
+            self.paragraph.push(words);
+            self.trail.add_prose(bare(&self.paragraph.join(" ")));
         }
     }
 
@@ -130,26 +174,31 @@ fn is_command(words: &str) -> bool {
 /// Prose parts two blocks that both hold results. A block without results is of the next one that has some, unless a heading
 /// stands between them.
 pub fn sections(text: &str, holds_results: fn(&str) -> bool) -> Option<Vec<Section>> {
-    text.lines().any(|line| fence_at(line).is_some()).then_some(())?;
+    let lines = page::lines(text);
+    lines.iter().any(|(_, line)| fence_at(line).is_some()).then_some(())?;
     let mut page = Page { holds_results, words: Words::default(), sections: Sections::default(), loose: Vec::new() };
     let (mut open, mut block): (Option<&str>, Lines<'_>) = (None, Vec::new());
-    for (at, line) in text.lines().enumerate() {
+    for (number, line) in &lines {
         match (open, fence_at(line)) {
             (None, Some(mark)) => {
                 open = Some(mark);
                 (page.words.paragraph, page.words.above) = (Vec::new(), None);
+                if let Some(title) = page::title_of_fence(line) {
+                    page.end();
+                    page.words.trail.add(Kind::Bold, title);
+                }
             }
             (Some(mark), Some(other)) if mark == other => {
                 open = None;
                 page.block(std::mem::take(&mut block));
             }
-            (Some(_), _) => block.push((at + 1, line)),
+            (Some(_), _) => block.push((*number, line.as_ref())),
             (None, None) => page.line(line),
         }
     }
     page.block(block);
     page.end();
-    Some(page.sections.found)
+    Some(page.sections.end())
 }
 
 struct Page<'a> {
@@ -202,7 +251,7 @@ impl<'a> Page<'a> {
     }
 }
 
-fn fence_at(line: &str) -> Option<&'static str> {
+pub fn fence_at(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
 }
@@ -228,7 +277,7 @@ pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Sectio
                 let path = words.trail.at_results();
                 let prose = path.as_ref().and_then(|path| path.words.last().cloned()).unwrap_or_default();
                 let section = sections.of(path);
-                loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(line.trim()));
+                loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(&bare(&plain(line))));
                 loose.drain(..).for_each(|(number, line)| section.push(number, line));
                 section.push(at, line);
             }
@@ -248,7 +297,30 @@ pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Sectio
         let section = sections.of(None);
         loose.into_iter().for_each(|(number, line)| section.push(number, line));
     }
-    sections.found
+    sections.end()
+}
+
+/// The lines of a text that readers know, cut where lines stand that none does; and those of the latter that stand at the end.
+pub fn blocks<'a>(text: &'a str, strange: &BTreeSet<u64>) -> (Vec<Block<'a>>, Lines<'a>) {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let (mut above, mut is_cut) = (Lines::new(), false);
+    for ((number, line), at) in numbered(text).zip(1_usize..).filter(|((_, line), _)| !line.trim().is_empty()) {
+        if strange.contains(&number) {
+            // `^^^ this was the old server`.
+            let is_of_before = line.trim_start().starts_with('^');
+            match blocks.last_mut().filter(|_| is_of_before) {
+                Some(before) => before.above.push((at, line)),
+                None => above.push((at, line)),
+            }
+            is_cut = true;
+            continue;
+        }
+        if std::mem::take(&mut is_cut) || blocks.is_empty() {
+            blocks.push(Block { above: std::mem::take(&mut above), lines: Vec::new() });
+        }
+        blocks.last_mut().into_iter().for_each(|block| block.lines.push((at, line)));
+    }
+    (blocks, above)
 }
 
 #[cfg(test)]

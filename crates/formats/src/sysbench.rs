@@ -12,6 +12,7 @@ use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
+use crate::versions;
 use crate::{Imported, ImportedResult};
 
 pub use conditions::CONDITIONS;
@@ -494,7 +495,7 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     let unknown =
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(READER.name, source, unknown);
-    imported.version = runs.iter().find_map(|run| run.version.clone());
+    imported.version = versions::distinct(runs.iter().map(|run| run.version.as_deref()));
     let mut facts = Facts::default();
     facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
     // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
@@ -502,7 +503,8 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
         facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
     }
     imported.facts.insert(system.to_owned(), facts);
-    imported.results = runs.iter().map(|run| result(run, system)).collect();
+    imported.results =
+        runs.iter().map(|run| ImportedResult { version: run.version.clone(), ..result(run, system) }).collect();
     for (number, result) in (1..).zip(&mut imported.results).filter(|(_, result)| result.benchmark == UNNAMED) {
         // They may be of different tests.
         result.keys.insert("output".to_owned(), Value::Int(number));

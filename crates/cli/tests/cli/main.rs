@@ -59,5 +59,6 @@ mod smack;
 mod sqlio;
 mod terminal;
 mod tools;
+mod unlike;
 mod until_sure;
 mod verdicts;

@@ -13,6 +13,7 @@ use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNKNOWN_BENCHMARK};
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::said;
+use crate::versions::{self, SERVER_VERSION};
 use crate::{FormatError, Imported, ImportedResult};
 
 /// For files that do not name the script.
@@ -444,12 +445,12 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
         import.results.push(whole);
         import.results.extend(parts);
     }
-    import.version = found.runs.iter().find_map(|run| run.version.clone());
+    import.version = versions::distinct(found.runs.iter().map(|run| run.version.as_deref()));
     let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
     let mut facts = Facts::default();
     facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
     if !servers.is_empty() {
-        facts.identity("server.version", servers.into_iter().collect::<Vec<_>>().join(", "));
+        facts.identity(SERVER_VERSION, servers.into_iter().collect::<Vec<_>>().join(", "));
     }
     import.facts.insert(system.to_owned(), facts);
     import.note_failed();
@@ -592,6 +593,10 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
         Some(reason) => ImportedResult::failed(system, if is_complete { &script } else { UNKNOWN_BENCHMARK }, reason),
         None => ImportedResult::new(system, &script),
     };
+    result.version = run.version.as_ref().map(|version| match &run.server_version {
+        Some(server) => format!("{version}, server {server}"),
+        None => version.clone(),
+    });
     key(&mut result, "clients", run.clients);
     key(&mut result, "threads", run.threads);
     key(&mut result, "scale", run.scale);

@@ -48,6 +48,7 @@ fn name_of<'r>(part: &'r PgbenchPart, run: &'r PgbenchSummary) -> &'r str {
 fn result_of(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(&whole.system, benchmark);
     result.keys.clone_from(&whole.keys);
+    result.version.clone_from(&whole.version);
     result.keys.insert("script".to_owned(), Value::Text(script.to_owned()));
     result
 }

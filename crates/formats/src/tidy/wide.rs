@@ -3,7 +3,7 @@
 use model::{Direction, Measurement, Point, Quantity, Reading, Role, Value};
 
 use super::{key_value, records, separator};
-use crate::imported::direction_of;
+use crate::imported::{direction_of, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
 use crate::text::{number, shortened};
 use crate::{FormatError, Imported, ImportedResult};
@@ -174,9 +174,12 @@ impl Wide {
     /// What each column without a mapping is, as far as its name and cells tell.
     fn guess(&self, column: usize) -> Meaning {
         let name = &self.heading[column];
+        // Versions may look like numbers.
+        if SYSTEMS.contains(&name.trim().to_lowercase().as_str()) {
+            return Meaning::System;
+        }
         if !self.is_numeric(column) {
-            let is_system = SYSTEMS.contains(&name.trim().to_lowercase().as_str());
-            return if is_system { Meaning::System } else { Meaning::Key };
+            return Meaning::Key;
         }
         let (metric, unit) = metric_and_unit(name);
         let lower = metric.to_lowercase();
@@ -193,7 +196,8 @@ impl Wide {
             let (other, its) = metric_and_unit(&self.heading[*other]);
             its == unit && !unit.is_empty() && direction_of(&other, "").is_none()
         });
-        let system = (direction_of(&metric, "").is_none() && alike.count() > 1).then(|| metric.clone());
+        let is_of_system = direction_of(&metric, "").is_none() && !is_quantile(&lower);
+        let system = (is_of_system && alike.count() > 1).then(|| metric.clone());
         let metric = if system.is_some() { what_is_measured(&unit).to_owned() } else { metric };
         Meaning::Metric { system, metric, unit, direction: direction.unwrap_or(Direction::Neither) }
     }
@@ -207,7 +211,10 @@ impl Wide {
     }
 }
 
-const SYSTEMS: [&str; 9] = ["system", "server", "database", "db", "dbms", "engine", "host", "machine", "disk"];
+const SYSTEMS: [&str; 15] = [
+    "system", "server", "database", "db", "dbms", "engine", "host", "machine", "disk", "version", "release", "build",
+    "branch", "commit", "variant",
+];
 /// Columns of numbers that say what was run.
 const KEYS: [&str; 18] = [
     "threads",
@@ -246,14 +253,26 @@ fn metric_and_unit(heading: &str) -> (String, String) {
             return (name.trim().to_owned(), unit.trim().to_owned());
         }
     }
-    match heading.rsplit_once(['_', ' ']) {
-        Some((name, unit)) if ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&unit) && !name.is_empty() => {
-            (name.to_owned(), unit.to_owned())
-        }
-        _ if heading.to_lowercase() == "tps" => (heading.to_owned(), "tx/s".to_owned()),
-        _ if heading.to_lowercase() == "qps" => (heading.to_owned(), "queries/s".to_owned()),
-        _ if heading.to_lowercase() == "iops" => (heading.to_owned(), "io/s".to_owned()),
-        _ => (heading.to_owned(), String::new()),
+    if let Some(unit) = unit_of_rate(heading) {
+        return (heading.to_owned(), unit.to_owned());
+    }
+    let Some((name, word)) = heading.rsplit_once(['_', ' ']).filter(|(name, _)| !name.is_empty()) else {
+        return (heading.to_owned(), String::new());
+    };
+    let is_of_time = ["ns", "us", "µs", "ms", "s", "sec", "min", "h"].contains(&word);
+    let unit_of_rate = unit_of_rate(word).filter(|unit| direction_of(name, unit).is_none());
+    match unit_of_rate.or(is_of_time.then_some(word)) {
+        Some(unit) => (name.to_owned(), unit.to_owned()),
+        None => (heading.to_owned(), String::new()),
+    }
+}
+
+fn unit_of_rate(word: &str) -> Option<&'static str> {
+    match word.to_lowercase().as_str() {
+        "tps" => Some("tx/s"),
+        "qps" => Some("queries/s"),
+        "iops" => Some("io/s"),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use formats::reader::{Input, LogFile, READERS, Reads, named};
-use formats::recognise::{Text, read};
+use formats::recognise::{Captions, Text, read};
 use formats::{Imported, Options, packed};
 
 use crate::jobs::{DICTIONARY, Jobs};
@@ -84,7 +84,7 @@ fn import(name: &str, bytes: &[u8]) {
 
 fn text(bytes: &[u8], options: &Options) -> Vec<Imported> {
     let text = &formats::text::decode(bytes);
-    let asked = Text { text, source: "f", below: "f", system: "a", is_named: false, reader: None, options };
+    let asked = Text { text, source: "f", below: "f", system: "a", captions: Captions::Systems, reader: None, options };
     read(&asked).map(|read| read.imports).unwrap_or_default()
 }
 

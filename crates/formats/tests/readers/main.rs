@@ -12,7 +12,7 @@ mod registry;
 mod samples;
 
 use formats::reader::{READERS, Reads};
-use formats::recognise::{Text, read};
+use formats::recognise::{Captions, Text, read};
 use formats::{Imported, ImportedResult, Options};
 use model::{Reading, Role};
 
@@ -20,7 +20,15 @@ use crate::samples::*;
 
 fn import_as(text: &str, source: &str, system: &str, is_named: bool) -> Vec<Imported> {
     let options = Options::default();
-    let text = Text { text, source, below: source, system, is_named, reader: None, options: &options };
+    let text = Text {
+        text,
+        source,
+        below: source,
+        system,
+        captions: if is_named { Captions::Ignored } else { Captions::Systems },
+        reader: None,
+        options: &options,
+    };
     let read = read(&text).unwrap();
     assert!(read.not_understood.is_empty(), "{:?}", read.not_understood);
     read.imports
@@ -226,7 +234,7 @@ fn a_figure_that_is_cut_off_is_none_and_said() {
             source: "a",
             below: "a",
             system: "a",
-            is_named: true,
+            captions: Captions::Ignored,
             reader: formats::reader::of_text(text).first().copied(),
             options: &options,
         };
@@ -366,7 +374,15 @@ fn hammerdb_gives_streams_queries_and_profiles() {
 fn wide(text: &str, mappings: &[&str]) -> Result<Vec<ImportedResult>, formats::FormatError> {
     let mappings = mappings.iter().map(|text| formats::tidy::wide::Mapping::read(text).unwrap()).collect();
     let options = Options { mappings, ..Options::default() };
-    let asked = Text { text, source: "f", below: "f", system: "s", is_named: false, reader: None, options: &options };
+    let asked = Text {
+        text,
+        source: "f",
+        below: "f",
+        system: "s",
+        captions: Captions::Systems,
+        reader: None,
+        options: &options,
+    };
     read(&asked).map(|read| read.imports.into_iter().flat_map(|import| import.results).collect())
 }
 

@@ -1,6 +1,6 @@
 //! Pages and mails: which captions name a system, and which results are repetitions.
 
-use formats::recognise::{Read, Text, read};
+use formats::recognise::{Captions, Read, Text, read};
 use formats::{FormatError, Options};
 
 /// Runs of pgbench.
@@ -15,7 +15,15 @@ fn runs(clients: u32, count: usize) -> String {
 
 fn read_as(text: &str, is_named: bool) -> Result<Read, FormatError> {
     let options = Options::default();
-    read(&Text { text, source: "f", below: "f", system: "f", is_named, reader: None, options: &options })
+    read(&Text {
+        text,
+        source: "f",
+        below: "f",
+        system: "f",
+        captions: if is_named { Captions::Ignored } else { Captions::Systems },
+        reader: None,
+        options: &options,
+    })
 }
 
 /// How many results each system has; a line `B` is a block of two runs in fences, `R` without.
@@ -77,7 +85,8 @@ fn long_labels_name_systems_and_stay_distinct() {
 #[test]
 fn what_is_printed_between_runs_parts_nothing() {
     check("$ pgbench -c 8\nR\nreal 0m5.1s\n\n$ pgbench -c 8\nR\nThu Nov 26 05:09:19 UTC 2026\nR\n", &[("f", 6)]);
-    check("=== run 1 ===\nR\n=== run 2 ===\nR\n# pgbench -c 8\nR\n# Run 3\nR\nOnce more:\nR\n", &[("f", 10)]);
+    check("=== run 1 ===\nR\n=== run 2 ===\nR\n# Run 3\nR\nOnce more:\nR\n", &[("f", 8)]);
+    check("# pgbench -c 8\nR\n# pgbench -c 8\nR\n", &[("f", 4)]);
     check("Run is over\nR\nRun is over\nR\ndone in 1.5 s (vacuum)\nR\ndone in 1.6 s (vacuum)\nR\n", &[("f", 8)]);
     check("# Old\n## Run 1\nB\n## Run 2\nB\n# New\n## Run 1\nB\n", &[("Old", 4), ("New", 2)]);
 }
@@ -126,4 +135,136 @@ fn no_number_of_captions_pools_systems() {
     let error = read_as(&many, false).unwrap_err();
     assert!(error.to_string().contains("more than 256"), "{error}");
     assert_eq!(count(&read_as(&many, true).unwrap()), [("f".to_owned(), 300)]);
+}
+
+#[test]
+fn any_line_between_runs_that_differs_names_a_system() {
+    check("master\nR\npatched\nR\nmaster\nR\npatched\nR\n", &[("master", 4), ("patched", 4)]);
+    check(
+        "=== random_page_cost 1.1 ===\nR\n=== random_page_cost 2.0 ===\nR\n",
+        &[("random_page_cost 1.1", 2), ("random_page_cost 2.0", 2)],
+    );
+    check("shared_buffers=1GB\nR\nshared_buffers=8GB\nR\n", &[("shared_buffers=1GB", 2), ("shared_buffers=8GB", 2)]);
+    check(
+        "=== PostgreSQL 15.4 ===\nR\n=== PostgreSQL 16.1 ===\nR\n",
+        &[("PostgreSQL 15.4", 2), ("PostgreSQL 16.1", 2)],
+    );
+    check(
+        "$ pgbench -h 10.0.0.1 -S bench\nR\n$ pgbench -h 10.0.0.2 -S bench\nR\n",
+        &[("-h 10.0.0.1", 2), ("-h 10.0.0.2", 2)],
+    );
+    check("# R\n```\n$ pgbench -h old\n```\nB\n```\n$ pgbench -h new\n```\nB\n", &[("-h old", 2), ("-h new", 2)]);
+    check(
+        "Old server:\n\njit=on\nR\njit=off\nR\nNew server:\n\njit=on\nR\n",
+        &[("Old server, jit=on", 2), ("Old server, jit=off", 2), ("New server", 2)],
+    );
+    check("master\n\nB\npatched\n\nB\nmaster\n\nB\npatched\n\nB\n", &[("master", 4), ("patched", 4)]);
+}
+
+#[test]
+fn lines_of_different_cases_name_no_systems() {
+    let page: String =
+        [1, 4, 1, 4].iter().map(|clients| format!("=== {clients} VU ===\n{}", runs(*clients, 1))).collect();
+    assert_eq!(count(&read_as(&page, false).unwrap()), [("f".to_owned(), 4)]);
+}
+
+#[test]
+fn a_line_within_a_result_parts_nothing() {
+    let noisy = runs(8, 1).replace("latency average", "server closed a log\nlatency average");
+    let page = format!("old\n{noisy}{noisy}new\n{noisy}");
+    assert_eq!(count(&read_as(&page, false).unwrap()), [("old".to_owned(), 2), ("new".to_owned(), 1)]);
+}
+
+#[test]
+fn captions_in_common_are_keys_where_files_are_systems() {
+    let options = Options::default();
+    let text = format!("jit=on\n{}jit=off\n{}", runs(8, 2), runs(8, 2));
+    let read_with = |captions| {
+        read(&Text { text: &text, source: "f", below: "f", system: "f", captions, reader: None, options: &options })
+            .unwrap()
+    };
+    let keys = read_with(Captions::Keys);
+    let captions: Vec<String> = keys
+        .imports
+        .iter()
+        .flat_map(|import| &import.results)
+        .map(|result| result.keys["caption"].to_string())
+        .collect();
+    assert_eq!(
+        (captions, count(&keys).len()),
+        (["jit=on", "jit=on", "jit=off", "jit=off"].map(str::to_owned).to_vec(), 1)
+    );
+    let ignored = read_with(Captions::Ignored);
+    assert_eq!(
+        (count(&ignored), ignored.ignored),
+        (vec![("f".to_owned(), 4)], vec!["jit=on".to_owned(), "jit=off".to_owned()])
+    );
+}
+
+#[test]
+fn names_in_front_of_lines_are_systems() {
+    let prefixed =
+        |prefix: &str, text: &str| -> String { text.lines().map(|line| format!("{prefix}{line}\n")).collect() };
+    for (one, other, names) in [
+        ("pg15-1  | ", "pg16-1  | ", ["pg15-1", "pg16-1"]),
+        ("[pod/old-7f/pgbench] ", "[pod/new-9c/pgbench] ", ["old-7f/pgbench", "new-9c/pgbench"]),
+        ("Nov 26 05:09:19 old pgbench[17]: ", "Nov 26 05:10:19 new pgbench[18]: ", ["old", "new"]),
+        ("db1: ", "db2: ", ["db1", "db2"]),
+        (
+            "bench (pg15)\tRun pgbench\t2026-11-26T05:09:00.1Z ",
+            "bench (pg16)\tRun pgbench\t2026-11-26T05:09:00.1Z ",
+            ["bench (pg15)", "bench (pg16)"],
+        ),
+    ] {
+        let text = prefixed(one, &runs(8, 3)) + &prefixed(other, &runs(8, 3));
+        let expected = names.map(|name| (name.to_owned(), 3)).to_vec();
+        assert_eq!(count(&read_as(&text, false).unwrap()), expected, "{one}");
+        let mixed: Vec<String> = prefixed(one, &runs(8, 3))
+            .lines()
+            .zip(prefixed(other, &runs(16, 3)).lines())
+            .map(|(one, other)| format!("{one}\n{other}\n"))
+            .collect();
+        assert_eq!(count(&read_as(&mixed.concat(), false).unwrap()), expected, "{one}, lines by turns");
+    }
+    let alone = prefixed("pg15-1  | ", &runs(8, 3));
+    assert_eq!(count(&read_as(&alone, false).unwrap()), [("f".to_owned(), 3)]);
+}
+
+#[test]
+fn captions_below_blocks_and_in_fences_name_them() {
+    check(
+        "# Upgrade\n\nHere is what it said:\n\nB\n*Listing 1: PostgreSQL 15*\n\nB\n*Listing 2: PostgreSQL 16*\n\nSo 16 wins.\n",
+        &[("Listing 1: PostgreSQL 15", 2), ("Listing 2: PostgreSQL 16", 2)],
+    );
+    check("Hi,\n\nR\n^^^ this is master\n\nR\n^^^ this is patched\n", &[("this is master", 2), ("this is patched", 2)]);
+    check("*old*\n\nB\n*new*\n\nB\n*Thanks*\n", &[("old", 2), ("new", 2)]);
+    let fence = |info: &str| format!("```{info}\n{}```\n", runs(8, 2));
+    let page = format!("# R\n{}{}", fence("text title=\"PostgreSQL 15\""), fence("text title=\"PostgreSQL 16\""));
+    assert_eq!(
+        count(&read_as(&page, false).unwrap()),
+        [("PostgreSQL 15".to_owned(), 2), ("PostgreSQL 16".to_owned(), 2)]
+    );
+}
+
+#[test]
+fn web_pages_are_read_without_tags_and_entities() {
+    let pre = runs(8, 2).replace('<', "&lt;").replace('>', "&gt;");
+    let page = format!(
+        "<html><body><h2>PostgreSQL 15</h2>\n<p>We ran</p>\n<pre><code>{pre}</code></pre>\n<h2>PostgreSQL 16</h2>\n\
+         <pre class=\"code\"><code>{pre}</code></pre></body></html>\n"
+    );
+    let found = read_as(&page, false).unwrap();
+    assert_eq!(count(&found), [("PostgreSQL 15".to_owned(), 2), ("PostgreSQL 16".to_owned(), 2)]);
+    assert_eq!(found.imports[0].results[0].benchmark, "<builtin: select only>");
+}
+
+#[test]
+fn a_lone_table_of_markdown_is_a_wide_table() {
+    let text = "Hello,\n\n| clients | old TPS | new TPS |\n|--:|--:|--:|\n| 1 | 100.5 | 110.2 |\n| 8 | 800.5 | 910.2 |\n\nBye\n";
+    let error = read_as(text, false).unwrap_err();
+    let hint = error.hint().unwrap_or_default();
+    assert!(
+        hint.contains("--map 'old TPS=old@throughput:tx/s:higher' --map 'new TPS=new@throughput:tx/s:higher'"),
+        "{error}: {hint}"
+    );
 }

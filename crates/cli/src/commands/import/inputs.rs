@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use formats::packed;
+use formats::{is_number_of_run, packed};
 
 use crate::args::ImportArgs;
 use crate::error::CliError;
@@ -121,8 +121,9 @@ pub fn name_by_folders(inputs: &mut [Input]) {
     for (name, places) in alike {
         let paths: Vec<Vec<String>> = places.iter().map(|at| folders(&inputs[*at].path)).collect();
         let deepest = paths.iter().map(Vec::len).max().unwrap_or(0);
-        let differing: Vec<usize> =
-            (0..deepest).filter(|at| paths.iter().any(|path| path.get(*at) != paths[0].get(*at))).collect();
+        let differs = |at: &usize| paths.iter().any(|path| path.get(*at) != paths[0].get(*at));
+        let counts_runs = |at: &usize| paths.iter().filter_map(|path| path.get(*at)).all(|part| is_number_of_run(part));
+        let differing: Vec<usize> = (0..deepest).filter(differs).filter(|at| !counts_runs(at)).collect();
         if differing.is_empty() {
             continue;
         }
@@ -198,10 +199,11 @@ pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<Stri
             !parts.is_empty() && parts.iter().all(|path| path.get(*at).is_some() && path.get(*at) == parts[0].get(*at))
         })
         .count();
+    let count_runs = parts.iter().all(|path| path.get(depth).is_some_and(|part| is_number_of_run(part)));
     parts
         .iter()
         .map(|path| {
-            let system = if is_alone { path.get(depth).cloned() } else { None };
+            let system = if is_alone && !count_runs { path.get(depth).cloned() } else { None };
             system.unwrap_or_else(|| whole.to_owned())
         })
         .collect()
@@ -248,6 +250,7 @@ mod tests {
         assert_eq!(names(&["p.log", "b/p.log"]), ["p", "b"]);
         assert_eq!(names(&["a/x.log", "b/y.log.gz"]), ["x", "y"]);
         assert_eq!(names(&["a/x.log", "a/x.log"]), ["x", "x"]);
+        assert_eq!(names(&["run1/15.log", "run1/16.log", "run2/15.log", "run2/16.log"]), ["15", "16", "15", "16"]);
     }
 
     #[test]
@@ -257,6 +260,7 @@ mod tests {
         assert_eq!(systems_below("z", &both, false), ["z", "z", "z"]);
         assert_eq!(systems_below("z", &paths(&["1.txt", "2.txt"]), true), ["z", "z"]);
         assert!(systems_below("z", &[], true).is_empty());
+        assert_eq!(systems_below("z", &paths(&["run1/a.txt", "run2/a.txt"]), true), ["z", "z"]);
     }
 
     fn paths(names: &[&str]) -> Vec<PathBuf> {

@@ -2,6 +2,7 @@
 
 mod alias;
 mod baseline;
+mod file_names;
 mod inputs;
 mod read;
 
@@ -55,6 +56,8 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     formats::places::tell_places_apart(&mut imports);
     aliases.apply(&mut imports)?;
     formats::copies::leave_out_copies(&mut imports);
+    formats::versions::tell_apart(&mut imports, inputs.iter().any(|input| input.named_by == inputs::NamedBy::User));
+    formats::copies::mark_copies_of_others(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
     let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;

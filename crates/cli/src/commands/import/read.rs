@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
 use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, of_database, of_log};
-use formats::recognise::{Read, Text, first_words, read as read_text};
-use formats::{FormatError, Imported, NotUnderstood, Options, Reader, logs};
+use formats::recognise::{Captions, Read, Text, first_words, read as read_text};
+use formats::{FormatError, Imported, NotUnderstood, Options, Reader, copies, logs};
 use report::number::count;
 
-use super::inputs::{Input, Kind, NamedBy, files_below, systems_below};
+use super::file_names::{self, Place};
+use super::inputs::{Input, Kind, NamedBy, files_below, stem, systems_below};
 use super::{in_file, show_strange, unreadable};
 use crate::error::CliError;
 use crate::output;
@@ -62,8 +64,12 @@ pub struct Reading<'a> {
     unknown: Vec<String>,
     /// Lines that no reader knows, by file.
     strange: Vec<(String, Vec<NotUnderstood>)>,
-    /// The inputs of each case whose system the file itself names.
-    named_by_files: BTreeMap<(String, String, String), BTreeSet<String>>,
+    /// The system and the hash of each text.
+    seen: BTreeSet<(String, u64)>,
+    /// Where the results of files of folders and of one name come from, by file.
+    places: BTreeMap<String, Place>,
+    /// The inputs of each case whose system the file itself names, and of each caption that is ignored.
+    named_by_inputs: BTreeMap<(String, String, String), BTreeSet<String>>,
     /// True if systems are named after files and folders, whatever these name.
     ignores_own_names: bool,
 }
@@ -79,7 +85,9 @@ impl<'a> Reading<'a> {
             logs_at: None,
             unknown: Vec::new(),
             strange: Vec::new(),
-            named_by_files: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            places: BTreeMap::new(),
+            named_by_inputs: BTreeMap::new(),
             ignores_own_names: false,
         }
     }
@@ -89,10 +97,14 @@ impl<'a> Reading<'a> {
     pub fn read(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
         self.read_once(inputs)?;
         let is_repeatable = inputs.iter().all(|input| input.kind != Kind::Stdin);
-        if is_repeatable && self.named_by_files.values().any(|inputs| inputs.len() > 1) {
+        if is_repeatable && self.named_by_inputs.values().any(|inputs| inputs.len() > 1) {
             self.printer.remark("several inputs have results of the same names, so each input is a system");
             self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
             self.read_once(inputs)?;
+        }
+        let is_alone = inputs.len() == 1;
+        if let Some(remark) = file_names::tell_files_apart(&mut self.imports, &self.places, is_alone) {
+            self.printer.remark(&remark);
         }
         self.strange.iter().for_each(|(source, lines)| show_strange(source, lines, self.printer));
         self.tell_unknown(inputs)?;
@@ -246,11 +258,16 @@ impl<'a> Reading<'a> {
             source: &source,
             below: &leaf.below.display().to_string(),
             system: &leaf.system,
-            is_named: leaf.named_by == NamedBy::User || self.ignores_own_names,
+            captions: match leaf.named_by {
+                _ if self.ignores_own_names => Captions::Keys,
+                NamedBy::User => Captions::Ignored,
+                NamedBy::File | NamedBy::Folder => Captions::Systems,
+            },
             reader: self.only,
             options: self.options,
         };
-        let Read { imports, not_understood, empty } = read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
+        let Read { imports, not_understood, empty, ignored } =
+            read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
         if imports.is_empty() && is_explicit {
             return Err(nothing_in(&source, &empty, &text));
         }
@@ -259,16 +276,36 @@ impl<'a> Reading<'a> {
             return Ok(());
         }
         self.strange.push((source, not_understood));
+        for caption in ignored {
+            let case = (caption, String::new(), String::new());
+            self.named_by_inputs.entry(case).or_default().insert(leaf.system.clone());
+        }
+        // A file's path may tell what its results are of.
+        let results = imports.iter().flat_map(|import| &import.results);
+        let cases: Vec<String> =
+            results.map(|result| format!("{:?}", (&result.system, &result.benchmark, &result.keys))).collect();
+        let is_copy = !self.seen.insert((leaf.system.clone(), hash_of(&(bytes, cases))));
+        let imports = imports.into_iter().map(|import| if is_copy { copies::without_results(import) } else { import });
         imports.into_iter().for_each(|import| self.add(leaf, import));
         Ok(())
     }
 
     fn add(&mut self, leaf: &Leaf, import: Imported) {
+        let is_of_folder = match leaf.named_by {
+            NamedBy::User => !leaf.is_explicit,
+            NamedBy::Folder => true,
+            NamedBy::File => leaf.system != stem(&leaf.path),
+        };
+        if is_of_folder {
+            let place =
+                Place { system: leaf.system.clone(), name: stem(&leaf.path), is_named: leaf.named_by == NamedBy::User };
+            self.places.insert(import.source.clone(), place);
+        }
         // Of tables several files may be parts of one.
         let is_table = [formats::tidy::READER.name, formats::tidy::wide::READER.name].contains(&import.tool);
         for result in import.results.iter().filter(|result| !is_table && result.system != leaf.system) {
             let case = (result.system.clone(), result.benchmark.clone(), format!("{:?}", result.keys));
-            self.named_by_files.entry(case).or_default().insert(leaf.system.clone());
+            self.named_by_inputs.entry(case).or_default().insert(leaf.system.clone());
         }
         self.imports.push(import);
     }
@@ -316,6 +353,12 @@ impl<'a> Reading<'a> {
         }
         Ok(())
     }
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether no reader recognises a text but that of tables whose columns have to be named.

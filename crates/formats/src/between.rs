@@ -1,0 +1,157 @@
+//! Lines between results that no reader knows. Results of one case are repetitions only if the lines above them say the same
+//! but for the number and the time of a run.
+
+mod file_names;
+mod line;
+mod times;
+mod tokens;
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexSet;
+
+use crate::captions::bare;
+use crate::sections::Lines;
+pub use file_names::without_numbers_of_runs;
+use line::{Line, counted_shapes, distinct_texts};
+
+/// Lines that readers know, and those above them that none does.
+#[derive(Clone, Debug, Default)]
+pub struct Block<'a> {
+    pub above: Lines<'a>,
+    pub lines: Lines<'a>,
+}
+
+/// What the lines above each block say, without numbers and times of runs. A block without such lines has those of the one before.
+/// `below` stands below the last block.
+pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
+    let mut above: Vec<Vec<Line>> = blocks.iter().map(|block| line::read(&block.above)).collect();
+    let below = line::read(below);
+    // What is printed behind every run, the last one too, is of the run above it.
+    for lines in above.iter_mut().skip(1) {
+        let alike = lines.iter().zip(&below).take_while(|(one, other)| one.shape == other.shape).count();
+        lines.drain(..alike);
+    }
+    // Lines are compared from the result upwards: more stands at the beginning of a text.
+    let most = above.iter().skip(1).map(Vec::len).max().unwrap_or_default();
+    if let Some(first) = above.first_mut() {
+        first.drain(..first.len().saturating_sub(most));
+    }
+    let counted = counted_shapes(&above);
+    let mut first = BTreeMap::new();
+    let mut captions: Vec<Vec<String>> =
+        above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect();
+    let is_separator =
+        captions.len() > 2 && captions[0].is_empty() && captions[2..].iter().all(|one| *one == captions[1]);
+    if is_separator {
+        captions.iter_mut().for_each(Vec::clear);
+    }
+    for at in 1..captions.len() {
+        if captions[at].is_empty() {
+            captions[at] = captions[at - 1].clone();
+        }
+    }
+    captions
+}
+
+/// A name of each caption: its lines, of long ones and commands the words in which they differ.
+pub fn names(captions: &[Vec<String>]) -> Vec<String> {
+    let distinct: IndexSet<&Vec<String>> = captions.iter().collect();
+    let texts = without_common_lines(&distinct);
+    let is_long = texts.iter().any(|text| text.chars().count() > LONG || text.contains(" -"));
+    let names = if is_long { without_common_words(&texts) } else { texts };
+    captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
+}
+
+/// The lines of each caption that not all of them have, in one line.
+fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
+    let filled: Vec<_> = captions.iter().filter(|caption| !caption.is_empty()).collect();
+    let text_of = captions.iter().map(|caption| {
+        let lines = caption.iter().filter(|line| filled.len() < 2 || !filled.iter().all(|other| other.contains(line)));
+        lines.map(|line| bare(line)).collect::<Vec<_>>().join(" ")
+    });
+    text_of.collect()
+}
+
+/// Leaves out the words that all texts begin with and end with, but for an option in front of what differs.
+fn without_common_words(texts: &[String]) -> Vec<String> {
+    let all: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
+    let mut filled = all.iter().filter(|words| words.as_slice() != [""]);
+    let Some(first) = filled.next().filter(|_| texts.len() > 1) else { return texts.to_vec() };
+    let shortest = filled.clone().map(Vec::len).min().unwrap_or_default().min(first.len());
+    let front = (0..shortest).take_while(|at| filled.clone().all(|words| words[*at] == first[*at])).count();
+    let back = (1..=shortest - front)
+        .take_while(|at| filled.clone().all(|words| words[words.len() - at] == first[first.len() - at]))
+        .count();
+    let from = if front > 0 && first[front - 1].starts_with('-') { front - 1 } else { front };
+    let cut = all.iter().map(|words| words.get(from..words.len().saturating_sub(back)).unwrap_or_default().join(" "));
+    let cut: Vec<String> = cut.collect();
+    let is_any_lost = cut.iter().zip(texts).any(|(cut, text)| cut.is_empty() && !text.is_empty());
+    if is_any_lost { texts.to_vec() } else { cut }
+}
+
+/// A caption with more characters is cut to what tells it apart.
+const LONG: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `R` is a result.
+    fn captions_of(text: &str) -> Vec<String> {
+        let mut blocks: Vec<Block<'_>> = Vec::new();
+        let mut above = Lines::new();
+        for (line, number) in text.lines().zip(1..) {
+            if line == "R" {
+                blocks.push(Block { above: std::mem::take(&mut above), lines: vec![(number, line)] });
+            } else {
+                above.push((number, line));
+            }
+        }
+        names(&captions(&blocks, &above))
+    }
+
+    #[test]
+    fn what_counts_runs_up_tells_nothing_apart() {
+        for text in [
+            "run 1\nR\nrun 2\nR\n",
+            "=== iteration 1 of 3 ===\nR\n=== iteration 2 of 3 ===\nR\n=== iteration 3 of 3 ===\nR\n",
+            "1\nR\n2\nR\n3\nR\n",
+            "First run\nR\nOnce more\nR\n",
+            "Thu Nov 26 05:09:19 UTC 2026\nR\nThu Nov 26 05:10:19 UTC 2026\nR\n",
+            "2026-11-26 05:09:19.123 UTC [4711] LOG:  starting\nR\n2026-11-26 05:10:20.456 UTC [4799] LOG:  starting\nR\n",
+            "R\nreal 0m5.1s\nR\nreal 0m5.2s\n",
+            "done in 1.52 s (vacuum)\nR\ndone in 1.63 s (vacuum)\nR\n",
+            "head\nof all\n$ pgbench\nR\n$ pgbench\nR\n",
+            "R\nCHECKPOINT\nR\nCHECKPOINT\nR\n",
+            "R\nCHECKPOINT\nR\nCHECKPOINT\n",
+        ] {
+            let found = captions_of(text);
+            assert!(found.iter().all(|name| *name == found[0]), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn every_other_line_names_what_stands_below_it() {
+        for (text, expected) in [
+            ("=== master ===\nR\n=== patched ===\nR\n=== master ===\nR\n", &["master", "patched", "master"][..]),
+            (
+                "=== random_page_cost 1.1 ===\nR\n=== random_page_cost 2.0 ===\nR\n",
+                &["random_page_cost 1.1", "random_page_cost 2.0"],
+            ),
+            ("=== PostgreSQL 15 ===\nR\n=== PostgreSQL 16 ===\nR\n", &["PostgreSQL 15", "PostgreSQL 16"]),
+            ("jit=on\nR\nR\njit=off\nR\n", &["jit=on", "jit=on", "jit=off"]),
+            ("R\npatched\nR\n", &["", "patched"]),
+            ("test 100\nR\ntest 1000\nR\n", &["test 100", "test 1000"]),
+            ("with 4 workers test\nR\nwith 8 workers test\nR\n", &["with 4 workers test", "with 8 workers test"]),
+            ("commit_delay 10 ms\nR\ncommit_delay 100 ms\nR\n", &["commit_delay 10 ms", "commit_delay 100 ms"]),
+            ("Test 1: master\nR\nTest 2: patched\nR\n", &["Test 1: master", "Test 2: patched"]),
+            ("05:09 old\nR\n05:19 new\nR\n05:29 old\nR\n", &["old", "new", "old"]),
+            ("$ pgbench -h 10.0.0.1 -S bench\nR\n$ pgbench -h 10.0.0.2 -S bench\nR\n", &["-h 10.0.0.1", "-h 10.0.0.2"]),
+            ("15\nR\n16\nR\n", &["15", "16"]),
+            ("jit 0 run 1\nR\njit 1 run 1\nR\n", &["jit 0 run 1", "jit 1 run 1"]),
+        ] {
+            assert_eq!(captions_of(text), expected, "{text}");
+        }
+    }
+}
