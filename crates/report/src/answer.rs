@@ -2,6 +2,7 @@
 //!
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
+mod names;
 mod single_system;
 
 use std::collections::BTreeSet;
@@ -12,18 +13,18 @@ use model::{MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, CrossFinding, KEY_SYSTEM, NoVerdict, Pairing, Scale, Side, SideLetter, Table, Warning,
+    Comparison, ComparisonSet, CrossFinding, NoVerdict, Pairing, Scale, Side, SideLetter, Table, Warning,
 };
 use crate::labels::{is_promised, metric_name};
 use crate::number::{Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
+pub use names::side_names;
+use names::{NAME, quote_name};
 use single_system::figures;
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
 const WIDTH: usize = 80;
-/// Letters of a name.
-const NAME: usize = 24;
 /// A ratio is given as a factor ("1.6 times as fast") from this one on, and in percent below it.
 const TIMES: f64 = 1.5;
 /// Up to this many answers are given one by one; of more, only how many came out which way.
@@ -202,21 +203,6 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
         .collect()
 }
 
-/// The names of both sides; where they would be cut to the same text, their ends.
-fn side_names(table: &Table) -> [String; 2] {
-    let names = [&table.a, &table.b].map(|name| side_name(table, name));
-    if names[0] != names[1] || table.a == table.b {
-        return names;
-    }
-    let common = table.a.chars().zip(table.b.chars()).take_while(|(a, b)| a == b).count();
-    let end = |name: &String| name.chars().skip(common.saturating_sub(NAME / 3)).collect::<String>();
-    [&table.a, &table.b].map(|name| quote_name(&format!("…{}", end(name))))
-}
-
-fn side_name(table: &Table, name: &str) -> String {
-    if table.compared == KEY_SYSTEM { quote_name(name) } else { quote_name(&format!("{}={name}", table.compared)) }
-}
-
 /// The ratio that a row is judged by; without an estimate that of its figures.
 fn judged(row: &&Comparison) -> Option<f64> {
     let seen = row.change.filter(|change| change.scale == Scale::Ratio).map(|change| change.ratio);
@@ -232,13 +218,6 @@ fn family(metric: &Metric) -> &str {
 fn named(metric: &Metric, benchmark: &str) -> String {
     let promised = if is_promised(metric) { " at its promise" } else { "" };
     format!("{} of {benchmark}{promised}", metric_name(family(metric)))
-}
-
-/// A name as part of a sentence: in quotes if it has more than a word.
-fn quote_name(name: &str) -> String {
-    let name = clipped(&clean(name), NAME);
-    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:/=,+…@".contains(c));
-    if is_word { name } else { format!("\u{201c}{name}\u{201d}") }
 }
 
 /// The answer where all sides are one server, so that any difference is one of machine or method.

@@ -2,7 +2,8 @@
 
 use model::Quantity;
 
-use super::{FEW, asks_for_more, fits, has_too_few_clients, joined, more_at_once, named, quote_name};
+use super::names::quote_name;
+use super::{FEW, asks_for_more, fits, has_too_few_clients, joined, more_at_once, named};
 use crate::comparison::Figure;
 use crate::number::{RowUnit, Script, count};
 use crate::text::clean;

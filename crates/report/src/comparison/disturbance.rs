@@ -8,6 +8,7 @@ use model::{Mark, MarkKind, Reading, RunState};
 
 use super::set::Table;
 use super::warning::{Warning, mark_name};
+use crate::answer::side_names;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
 use crate::number::{Script, count, percent};
@@ -52,7 +53,7 @@ pub enum Amount {
 /// One side of a comparison had more of it, which biases the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unequal {
-    /// A and B, by name.
+    /// A and B, as sentences name them.
     pub sides: [String; 2],
     pub means: Means,
 }
@@ -185,11 +186,11 @@ pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturb
 fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kind: MarkKind) -> Vec<Unequal> {
     let mut pairs: Vec<Unequal> = Vec::new();
     for table in tables {
-        let sides = [table.a.clone(), table.b.clone()];
+        let sides = side_names(table);
         if pairs.iter().any(|known| known.sides == sides) {
             continue;
         }
-        let of_pair = tables.iter().filter(|other| [&other.a, &other.b] == [&sides[0], &sides[1]]);
+        let of_pair = tables.iter().filter(|other| side_names(other) == sides);
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for row in of_pair.flat_map(|table| &table.rows) {
             a.extend(row.a.runs.iter().map(|run| run.run));
@@ -284,7 +285,7 @@ pub fn clause(disturbances: &[Disturbance]) -> Option<String> {
     let more = first.unequal.first().map(|pair| {
         let [a, b] = &pair.sides;
         let side = if pair.means.a > pair.means.b { a } else { b };
-        format!(", more with {side}")
+        format!(", more in the runs of {side}")
     });
     let others: Vec<&str> = others.iter().map(|other| mark_name(other.kind)).collect();
     let others = if others.is_empty() { String::new() } else { format!("; also: {}", others.join(", ")) };

@@ -81,7 +81,7 @@ fn a_side_that_had_more_of_it_is_named_in_the_sentence_the_row_and_the_json() {
     load(&mut made, &a, "", |_| Reading::Value(0.2));
     load(&mut made, &b, "", |_| Reading::Value(1.0));
     let set = compared(&made);
-    assert!(clause(&set.disturbances).unwrap().ends_with(&format!("1.0 of its 2 cores, more with {b}.")));
+    assert!(clause(&set.disturbances).unwrap().ends_with(&format!("1.0 of its 2 cores, more in the runs of {b}.")));
     let expected =
         "busy machine, unequal, which biases the comparison: 10 % of the processors' time with A, 50 % with B";
     let said = |row: &report::Comparison| row.warnings.iter().any(|warning| warning.text() == expected);
@@ -131,5 +131,5 @@ fn what_is_not_measured_is_compared_by_the_runs_that_carry_it() {
     let means = set.disturbances[0].unequal[0].means;
     assert_eq!((means.a, means.b), (0.0, 0.5));
     let said = clause(&set.disturbances).unwrap();
-    assert!(said.ends_with(&format!("more with {b}; also: scanner, backup or update at work.")), "{said}");
+    assert!(said.ends_with(&format!("more in the runs of {b}; also: scanner, backup or update at work.")), "{said}");
 }
