@@ -1,9 +1,11 @@
-//! The highest rate at which a promise holds: a bracketing search of short runs.
+//! The highest load at which a promise holds: a bracketing search of short runs.
 //!
-//! A closed loop shows what the system does at most. Below that, rates are tried that get ever lower until one keeps the
-//! promise; then the bracket between it and the lowest that did not is halved. A stall may break any promise once: the rate
-//! that ended the search is tried again, and the search goes on above it if that was it. The rates lie on a grid that is drawn
-//! for each round and is the same for all systems of it, so that systems that are alike are tried at the same rates.
+//! The load is a rate or a number of clients. For a rate, a closed loop shows what the system does at most. Below that, rates are tried that get ever lower until one keeps the
+//! promise; then the bracket between it and the lowest that did not is halved. Clients are tried from one on, each time four
+//! times as many, until the promise is broken; then the bracket is narrowed where the 99th percentiles say that the promised time
+//! lies. A stall may break any promise once: the load that ended the search is tried again, and the search goes on above it if that
+//! was it. The loads lie on a grid that is drawn for each round and is the same for all systems of it, so that systems that are
+//! alike are tried at the same loads.
 
 use model::{LoadPoint, Promise};
 
@@ -17,6 +19,16 @@ const LADDER: [i32; 5] = [16, 32, 48, 72, 104];
 const ALIKE: i32 = 4;
 /// Points count for the knee whose 99th percentile is within this factor of the promised time.
 const NEAR: f64 = 3.0;
+/// The same of clients: what waits behind them grows as they do, but for the part that chance makes wait.
+const NEAR_CLIENTS: f64 = 1.5;
+/// From this number of clients on, the grid's next is [`STEP`] times as many, at least one more; below it, one more.
+const WHOLE: i32 = 34;
+/// From one number of clients to the next until one breaks the promise.
+const LEAP: f64 = 4.0;
+/// Short runs of a search for clients, as most take.
+pub const CLIENT_RUNS: u32 = 9;
+/// Short runs of a search for clients at most.
+pub const MOST_CLIENT_RUNS: u32 = 20;
 
 /// A closed loop that met a stall shows too little: where its top keeps the promise, this many more steps are tried.
 const HIGHER: i32 = 16;
@@ -36,7 +48,7 @@ pub struct Search {
     promise: Promise,
     /// What the grid is shifted by, a share of a step.
     phase: f64,
-    /// The first place on the grid that is thought too high.
+    /// The first place on the grid that is thought too high; of clients, that of the most there may be.
     top: i32,
     raised: u32,
     /// What was tried at places on the grid, in order.
@@ -46,8 +58,8 @@ pub struct Search {
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// Operations a second.
-    Rate(f64),
+    /// Operations a second, or a number of clients.
+    Load(f64),
     /// The lowest that was tried.
     NoneKeeps(LoadPoint),
     /// The highest that was tried.
@@ -62,20 +74,83 @@ impl Search {
         Search { promise, phase, top, raised: 0, tried: Vec::new() }
     }
 
-    fn rate_of(&self, place: i32) -> f64 {
-        STEP.powf(f64::from(place) + self.phase)
+    /// Begins a search for the number of clients that the promise allows, up to its `max_clients`.
+    pub fn for_clients(promise: Promise, max_clients: u32, phase: f64) -> Search {
+        let top = (1..).find(|place| clients_at(*place, phase) >= f64::from(max_clients)).unwrap_or(1);
+        Search { promise, phase, top, raised: 0, tried: Vec::new() }
     }
 
-    /// The next rate to try, in operations a second; `None` once the search is over.
-    pub fn next(&self) -> Option<f64> {
-        let most = RUNS + RUNS_HIGHER * self.raised;
-        if self.tried.len() as u32 + 1 >= most {
-            return None;
+    /// The operations a second of a place on the grid, or its clients.
+    fn load_at(&self, place: i32) -> f64 {
+        match self.promise.max_clients {
+            Some(most) => clients_at(place, self.phase).min(f64::from(most)),
+            None => STEP.powf(f64::from(place) + self.phase),
         }
-        self.place().map(|place| self.rate_of(place))
+    }
+
+    /// The next load to try: operations a second, or clients; `None` once the search is over.
+    pub fn next(&self) -> Option<f64> {
+        let is_over = match self.promise.max_clients {
+            Some(_) => self.tried.len() as u32 >= MOST_CLIENT_RUNS,
+            None => self.tried.len() as u32 + 1 >= RUNS + RUNS_HIGHER * self.raised,
+        };
+        if is_over { None } else { self.place().map(|place| self.load_at(place)) }
     }
 
     fn place(&self) -> Option<i32> {
+        if self.promise.max_clients.is_some() { self.place_of_clients() } else { self.place_of_rate() }
+    }
+
+    fn place_of_clients(&self) -> Option<i32> {
+        match (self.low(), self.high()) {
+            (None, None) => Some(1),
+            // A second time, unless it was.
+            (low, Some(high)) if self.is_narrow(low.unwrap_or_default(), high) => {
+                (self.at(high).count() == 1).then_some(high)
+            }
+            (low, Some(high)) => Some(self.between(low.unwrap_or_default(), high)),
+            (Some(low), None) if low >= self.top => None,
+            (Some(low), None) => {
+                // Where the 99th percentiles grow already, it is foreseen what breaks the promise.
+                let before = self.tried.iter().map(|(place, _)| *place).filter(|place| *place < low).max();
+                let foreseen = before.and_then(|before| self.promised_between(before, low));
+                let wanted = LEAP * self.load_at(low);
+                let wanted = foreseen.map_or(wanted, |clients| wanted.min(clients * STEP));
+                (low + 1..self.top).find(|place| self.load_at(*place) >= wanted).or(Some(self.top))
+            }
+        }
+    }
+
+    /// Whether no number lies between two places, or one that a single short run is as far off as.
+    fn is_narrow(&self, low: i32, high: i32) -> bool {
+        high - low == 1 || self.load_at(high) <= STEP.powi(2) * self.load_at(low)
+    }
+
+    /// Finds the place between two where the 99th percentiles say that the promised time lies. Where the same end moved before, the
+    /// place is twice as far from it each time.
+    fn between(&self, low: i32, high: i32) -> i32 {
+        let is_last_kept = self.tried.last().is_some_and(|(_, point)| point.is_kept == Some(true));
+        let alike = self.tried.iter().rev().take_while(|(_, point)| (point.is_kept == Some(true)) == is_last_kept);
+        let away = match alike.count() {
+            0 | 1 => 1,
+            moved => 1 << (moved - 1).min(8),
+        };
+        let guess = self.promised_between(low, high).map_or(low + (high - low) / 2, |clients| {
+            (low + 1..high).rev().find(|place| self.load_at(*place) <= clients).unwrap_or(low + 1)
+        });
+        let guess = if is_last_kept { guess.max(low + away) } else { guess.min(high - away) };
+        guess.clamp(low + 1, high - 1)
+    }
+
+    /// The number of clients at which the line through two points, both axes logarithmic, reaches the promised time.
+    fn promised_between(&self, low: i32, high: i32) -> Option<f64> {
+        let time = |place: i32| self.at(place).last()?.response_p99_us;
+        let (x, y) = (self.load_at(low.max(1)).ln(), time(low)?.ln());
+        let slope = (time(high)?.ln() - y) / (self.load_at(high).ln() - x);
+        (slope > 0.0).then(|| (x + (promised_us(&self.promise).ln() - y) / slope).exp())
+    }
+
+    fn place_of_rate(&self) -> Option<i32> {
         let (low, high) = (self.low(), self.high());
         match (low, high) {
             (None, _) => {
@@ -99,10 +174,11 @@ impl Search {
         }
     }
 
-    /// What the rate that was next gave.
+    /// What the load that was next gave.
     pub fn take(&mut self, point: LoadPoint) {
         let Some(place) = self.place() else { return };
-        if place == self.top && point.is_kept == Some(true) && self.raised < RAISES {
+        let may_rise = self.promise.max_clients.is_none() && self.raised < RAISES;
+        if place == self.top && point.is_kept == Some(true) && may_rise {
             (self.top, self.raised) = (self.top + HIGHER, self.raised + 1);
         }
         self.tried.push((place, point));
@@ -129,7 +205,7 @@ impl Search {
         above.filter(|place| !self.is_kept(*place)).min()
     }
 
-    /// At the highest rate that kept the promise.
+    /// At the highest load that kept the promise.
     pub fn best(&self) -> Option<&LoadPoint> {
         self.at(self.low()?).last()
     }
@@ -142,18 +218,25 @@ impl Search {
     /// `between` in 0..1 is drawn for the run alone: where it is unknown how far up the knee lies between two rates, chance
     /// does, so that the values of runs vary by as much as is not known.
     pub fn found(&self, between: f64) -> Option<Found> {
+        // A single short run is as far off as a step or two.
+        let room = STEP.powi(2);
         match (self.best(), self.worst()) {
+            (Some(low), Some(high)) if self.promise.max_clients.is_some() => {
+                let (low, high) = (low.load()?, high.load()?);
+                // Between two numbers that differ by more than that there is no doubt.
+                let (least, most) = ((low / room).ceil(), (high * room - 1.0).floor());
+                let crossing = self.crossing(least, most + 1.0).map(|clients| clients.floor().min(most));
+                Some(Found::Load(crossing.unwrap_or_else(|| low + ((high - low) * between).floor())))
+            }
             (Some(low), Some(high)) => {
                 let (low, high) = (low.rate?, high.rate?);
-                // A single short run is as far off as a step or two.
-                let room = STEP.powi(2);
                 let crossing = self.crossing(low / room, high * room);
-                Some(Found::Rate(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
+                Some(Found::Load(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
             }
             (None, Some(high)) => Some(Found::NoneKeeps(high.clone())),
-            (Some(low), None) if self.low() < Some(self.top) => {
-                let (low, top) = (low.rate?, self.rate_of(self.top));
-                Some(Found::Rate(self.crossing(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
+            (Some(low), None) if self.low() < Some(self.top) && self.promise.max_clients.is_none() => {
+                let (low, top) = (low.rate?, self.load_at(self.top));
+                Some(Found::Load(self.crossing(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
             }
             (Some(low), None) => Some(Found::AllKeep(low.clone())),
             (None, None) => None,
@@ -162,18 +245,52 @@ impl Search {
 
     /// Near saturation the share of a queue's responses beyond a time falls exponentially with it, at a pace that is
     /// proportional to the room that is left (Kingman, "The single server queue in heavy traffic", 1961): promised time over
-    /// 99th percentile is a line over the rate, which crosses 1 at the knee. Weighted by equal relative errors.
+    /// 99th percentile is a line over the rate, which crosses 1 at the knee. In a closed loop each client waits for the others:
+    /// the 99th percentile itself is a line over their number. Weighted by equal relative errors.
     fn crossing(&self, least: f64, most: f64) -> Option<f64> {
-        let promised_us = self.promise.response_p99.as_secs_f64() * 1e6;
-        let points = self.tried.iter().map(|(_, point)| point);
-        let near = points.filter_map(|point| Some((point.rate?, promised_us / point.response_p99_us?)));
-        let near: Vec<(f64, f64)> = near.filter(|(_, room)| (1.0 / NEAR..NEAR).contains(room)).collect();
+        let promised_us = promised_us(&self.promise);
+        let is_of_clients = self.promise.max_clients.is_some();
+        let near = if is_of_clients { NEAR_CLIENTS } else { NEAR };
+        let points = self.tried.iter().map(|(_, point)| point).filter_map(|point| {
+            let room = promised_us / point.response_p99_us?;
+            Some((point.load()?, if is_of_clients { 1.0 / room } else { room }))
+        });
+        let near: Vec<(f64, f64)> = points.filter(|(_, room)| (1.0 / near..near).contains(room)).collect();
         let sum = |of: &dyn Fn(f64, f64) -> f64| near.iter().map(|(x, y)| 1.0 / (*y * *y) * of(*x, *y)).sum::<f64>();
         let all = sum(&|_, _| 1.0);
         let (x, y) = (sum(&|x, _| x) / all, sum(&|_, y| y) / all);
         let slope = sum(&|own, room| (own - x) * (room - y)) / sum(&|own, _| (own - x) * (own - x));
-        (near.len() >= 3 && slope < 0.0 && slope.is_finite()).then(|| (x + (1.0 - y) / slope).clamp(least, most))
+        let is_steeper = if is_of_clients { slope > 0.0 } else { slope < 0.0 };
+        (near.len() >= 3 && is_steeper && slope.is_finite()).then(|| (x + (1.0 - y) / slope).clamp(least, most))
     }
+
+    /// Operations a second at a number of clients: of the points with the nearest numbers below and above it, on the line between
+    /// them, both axes logarithmic.
+    pub fn throughput_at(&self, clients: f64) -> Option<f64> {
+        let points = self.tried.iter().filter_map(|(_, point)| Some((point.load()?, point.throughput)));
+        let points: Vec<(f64, f64)> = points.filter(|(_, throughput)| *throughput > 0.0).collect();
+        let mean_at = |load: f64| {
+            let of_load: Vec<f64> = points.iter().filter(|(own, _)| *own == load).map(|(_, rate)| rate.ln()).collect();
+            of_load.iter().sum::<f64>() / of_load.len() as f64
+        };
+        let below = points.iter().map(|(own, _)| *own).filter(|own| *own <= clients).max_by(f64::total_cmp);
+        let above = points.iter().map(|(own, _)| *own).filter(|own| *own >= clients).min_by(f64::total_cmp);
+        let (low, high) = (below.or(above)?, above.or(below)?);
+        let share = if low < high { (clients / low).ln() / (high / low).ln() } else { 0.0 };
+        Some((mean_at(low) + share * (mean_at(high) - mean_at(low))).exp())
+    }
+}
+
+/// The clients of a place on their grid, from 1 on.
+fn clients_at(place: i32, phase: f64) -> f64 {
+    if place <= WHOLE {
+        return f64::from(place);
+    }
+    (f64::from(WHOLE) * STEP.powf(f64::from(place - WHOLE) + phase)).round()
+}
+
+fn promised_us(promise: &Promise) -> f64 {
+    promise.response_p99.as_secs_f64() * 1e6
 }
 
 #[cfg(test)]
@@ -182,13 +299,14 @@ mod tests {
 
     use super::*;
 
-    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001 };
+    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001, max_clients: None };
 
     /// A queue with one server and exponential times: 99 of 100 are answered within ln(100) / (most - rate).
     fn queue(most: f64, rate: f64) -> LoadPoint {
         let p99_us = if rate < most { 100.0_f64.ln() / (most - rate) * 1e6 } else { 1e9 };
         LoadPoint {
             rate: Some(rate),
+            clients: None,
             throughput: rate.min(most),
             response_p50_us: None,
             response_p99_us: Some(p99_us),
@@ -215,7 +333,7 @@ mod tests {
         for step in 0..40 {
             let phase = f64::from(step) / 40.0;
             let (found, _) = search(4_900.0 + 5.0 * f64::from(step), phase, |rate| queue(5_000.0, rate));
-            let Found::Rate(rate) = found else { panic!("{found:?}") };
+            let Found::Load(rate) = found else { panic!("{found:?}") };
             assert!((rate / knee - 1.0).abs() < 0.01, "{phase}: {rate} and {knee}");
         }
     }
@@ -262,7 +380,7 @@ mod tests {
     fn a_closed_loop_that_was_held_back_is_no_limit() {
         for reached in [2_600.0, 1_400.0] {
             let (found, _) = search(reached, 0.2, |rate| queue(5_000.0, rate));
-            let Found::Rate(rate) = found else { panic!("{found:?}") };
+            let Found::Load(rate) = found else { panic!("{found:?}") };
             assert!((rate / 4_769.7 - 1.0).abs() < 0.03, "{reached}: {rate}");
         }
     }
@@ -277,7 +395,7 @@ mod tests {
                 let late = LoadPoint { is_kept: Some(false), response_p99_us: Some(90_000.0), ..queue(5_000.0, rate) };
                 search.take(if number == stalled { late } else { queue(5_000.0, rate) });
             }
-            let Some(Found::Rate(rate)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
+            let Some(Found::Load(rate)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
             assert!((rate / 4_769.7 - 1.0).abs() < 0.05, "{stalled}: {rate}");
         }
     }
@@ -290,10 +408,85 @@ mod tests {
             search.take(LoadPoint { response_p99_us: None, ..queue(5_000.0, rate) });
         }
         let at = |between: f64| match search.found(between) {
-            Some(Found::Rate(rate)) => rate,
+            Some(Found::Load(rate)) => rate,
             other => panic!("{other:?}"),
         };
         assert!((at(0.5) / 4_769.7 - 1.0).abs() < STEP - 1.0, "{}", at(0.5));
         assert!((at(1.0) / at(0.0) / STEP - 1.0).abs() < 1e-9 && at(0.0) < at(0.3) && at(0.3) < at(0.5));
+    }
+
+    /// A closed loop that answers 99 of 100 within a time that is proportional to its clients.
+    fn loop_of(clients: f64, knee: f64) -> LoadPoint {
+        let p99_us = clients / knee * 20_000.0;
+        LoadPoint {
+            rate: None,
+            clients: Some(clients as u32),
+            throughput: 1_000.0,
+            response_p99_us: Some(p99_us),
+            is_kept: Some(p99_us <= 20_000.0),
+            ..queue(5_000.0, 1_000.0)
+        }
+    }
+
+    fn search_for_clients(most: u32, phase: f64, answer: impl Fn(f64) -> LoadPoint) -> (Found, Vec<f64>) {
+        let promise = Promise { max_clients: Some(most), ..PROMISE };
+        let (mut search, mut tried) = (Search::for_clients(promise, most, phase), Vec::new());
+        while let Some(clients) = search.next() {
+            tried.push(clients);
+            search.take(answer(clients));
+        }
+        (search.found(0.5).unwrap(), tried)
+    }
+
+    #[test]
+    fn a_known_number_of_clients_is_found_in_eight_short_runs() {
+        for knee in [1.5, 2.5, 3.5, 7.5, 12.5, 44.5, 63.5, 250.5, 4_000.5] {
+            for phase in [0.0, 0.3, 0.99] {
+                let (found, tried) = search_for_clients(5_000, phase, |clients| loop_of(clients, knee));
+                let Found::Load(clients) = found else { panic!("{found:?}") };
+                assert!((clients - knee.floor()).abs() <= 0.01 * knee, "{knee}: {clients} {tried:?}");
+                assert!(tried.len() <= if knee > 100.0 { 10 } else { 8 }, "{knee}: {tried:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_clients_end_at_the_most_there_may_be() {
+        let (all, tried) = search_for_clients(50, 0.4, |clients| loop_of(clients, 1e6));
+        assert_eq!(tried, [1.0, 4.0, 16.0, 50.0]);
+        assert!(matches!(all, Found::AllKeep(point) if point.clients == Some(50)));
+        let (none, tried) = search_for_clients(50, 0.4, |clients| loop_of(clients, 0.5));
+        assert_eq!(tried, [1.0, 1.0], "a stall may break it once");
+        assert!(matches!(none, Found::NoneKeeps(point) if point.clients == Some(1)));
+        let (one, _) = search_for_clients(1, 0.4, |clients| loop_of(clients, 7.0));
+        assert!(matches!(one, Found::AllKeep(_)));
+    }
+
+    #[test]
+    fn a_stall_leads_a_search_for_clients_astray_for_one_run_alone() {
+        for stalled in 0..6 {
+            let promise = Promise { max_clients: Some(100), ..PROMISE };
+            let mut search = Search::for_clients(promise, 100, 0.4);
+            for number in 0.. {
+                let Some(clients) = search.next() else { break };
+                let point = loop_of(clients, 44.5);
+                let late = LoadPoint { is_kept: Some(false), response_p99_us: Some(90_000.0), ..point.clone() };
+                search.take(if number == stalled { late } else { point });
+            }
+            let Some(Found::Load(clients)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
+            assert!((42.0..=47.0).contains(&clients), "{stalled}: {clients}");
+        }
+    }
+
+    #[test]
+    fn the_rate_of_a_number_of_clients_is_that_of_those_around_it() {
+        let promise = Promise { max_clients: Some(100), ..PROMISE };
+        let mut search = Search::for_clients(promise, 100, 0.0);
+        for throughput in [100.0, 400.0, 400.0] {
+            let clients = search.next().unwrap();
+            search.take(LoadPoint { throughput, ..loop_of(clients, 90.0) });
+        }
+        let at = |clients: f64| search.throughput_at(clients).unwrap().round();
+        assert_eq!([1.0, 2.0, 4.0, 7.0, 16.0, 20.0].map(at), [100.0, 200.0, 400.0, 400.0, 400.0, 400.0]);
     }
 }

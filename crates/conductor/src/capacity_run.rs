@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use model::metric::{CAPACITY, FAILED_SHARE};
+use model::metric::{CAPACITY, CAPACITY_CLIENTS, FAILED_SHARE};
 use model::{
     Case, Direction, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Price, Promise, Reading, Role,
     RunRecord, RunState, Schedule, SeriesKind, Value,
 };
 
+use crate::capacity::{CLIENT_RUNS, MOST_CLIENT_RUNS, MOST_RUNS, RUNS};
 use crate::capacity::{Found, Search};
-pub use crate::capacity::{MOST_RUNS, RUNS};
 use load::error::{Failure, FailureKind};
 use load::measure::client::SATURATED_SHARE;
 use load::measure::shape::over;
@@ -23,7 +23,7 @@ const FEWEST: f64 = 100.0;
 /// A short run at a low rate is lengthened up to this many times the schedule's length.
 pub const LONGEST: u32 = 10;
 
-/// A short run of the case that it is given, whose keys name its rate, of a length; the number is its own within the search.
+/// A short run of the case that it is given, whose keys name its load, of a length; the number is its own within the search.
 pub type ShortRun<'a> = dyn FnMut(&Case, u32, Duration, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
 
 /// The length of a short run at a rate: the schedule's, or as much longer as it takes for [enough](Promise::ENOUGH) operations.
@@ -46,25 +46,45 @@ pub fn seek(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
     let mut tried = Tried { promise, records: Vec::new() };
+    if let Some(max_clients) = promise.max_clients {
+        let search = Search::for_clients(promise, max_clients, phase);
+        return seek_from(search, tried, (case, length, between), unit, run, observer);
+    }
     observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
     let first = run(&at(case, None), 0, length, observer).map_err(|failure| (failure, Vec::new()))?;
     let reached = match tried.take(None, first) {
         Ok(point) => point.throughput,
         Err(aborted) => return Ok(*aborted),
     };
-    let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / (length * LONGEST).as_secs_f64());
-    while let Some(rate) = search.next().filter(|rate| *rate >= least) {
-        let longer = Some(length_at(rate, length)).filter(|longer| *longer > length);
+    seek_from(Search::new(promise, reached, phase), tried, (case, length, between), unit, run, observer)
+}
+
+/// Makes the short runs that the search asks for.
+fn seek_from(
+    mut search: Search,
+    mut tried: Tried,
+    (case, length, between): (&Case, Duration, f64),
+    unit: &str,
+    run: &mut ShortRun<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
+    let of_clients = tried.promise.max_clients.is_some();
+    let least = if of_clients { 0.0 } else { FEWEST / (length * LONGEST).as_secs_f64() };
+    while let Some(load) = search.next().filter(|load| *load >= least) {
+        // Of the first clients it is not known how fast they are answered.
+        let rate = if of_clients { search.throughput_at(load) } else { Some(load) };
+        let longer = rate.map(|rate| length_at(rate, length)).filter(|longer| *longer > length);
         let lasting = longer.map_or(String::new(), |longer| format!(", {:.0} s", longer.as_secs_f64().ceil()));
-        let what = format!("at {} {unit}{lasting}", rate.round());
+        let tried_load = if of_clients { Load::Clients(load as u32) } else { Load::Rate(load) };
+        let what = format!("{}{lasting}", tried_load.words(unit));
         observer.step(StepProgress {
             what: &what,
             done: tried.records.len(),
-            of: tried.records.len().max(RUNS as usize - 1) + 1,
+            of: tried.records.len().max(usual_loads(case) as usize - 1) + 1,
         });
-        let next = run(&at(case, Some(rate)), tried.number(), longer.unwrap_or(length), observer)
+        let next = run(&at(case, Some(tried_load)), tried.number(), longer.unwrap_or(length), observer)
             .map_err(|failure| (failure, tried.points()))?;
-        match tried.take(Some(rate), next) {
+        match tried.take(Some(tried_load), next) {
             Ok(point) => search.take(point),
             Err(aborted) => return Ok(*aborted),
         }
@@ -72,11 +92,42 @@ pub fn seek(
     Ok(tried.record(&search, (between, length), unit))
 }
 
-/// The case at a rate, by whose promise it is counted; without one each client asks as soon as it is answered.
-fn at(case: &Case, rate: Option<f64>) -> Case {
+/// A load that a short run is made at.
+#[derive(Clone, Copy)]
+enum Load {
+    /// Operations a second that are due.
+    Rate(f64),
+    /// Clients that ask as soon as they are answered.
+    Clients(u32),
+}
+
+impl Load {
+    fn from_point(point: &LoadPoint) -> Option<Load> {
+        point.clients.map(Load::Clients).or(point.rate.map(Load::Rate))
+    }
+
+    /// `at 1700 tx/s`, `with 44 clients`.
+    fn words(self, unit: &str) -> String {
+        match self {
+            Load::Rate(rate) => format!("at {} {unit}", rate.round()),
+            Load::Clients(1) => "with 1 client".to_owned(),
+            Load::Clients(clients) => format!("with {clients} clients"),
+        }
+    }
+}
+
+/// [`Load::words`] of a point that was sought.
+fn load_words(point: &LoadPoint, unit: &str) -> String {
+    Load::from_point(point).map_or_else(String::new, |load| load.words(unit))
+}
+
+/// The case at a load, by whose promise it is counted; without one each client asks as soon as it is answered. Of clients it has
+/// as many as there may be.
+fn at(case: &Case, load: Option<Load>) -> Case {
     let mut point: Point = case.point.clone();
-    match rate {
-        Some(rate) => point.insert("rate".to_owned(), Value::Float(rate)),
+    match load {
+        Some(Load::Rate(rate)) => point.insert("rate".to_owned(), Value::Float(rate)),
+        Some(Load::Clients(clients)) => point.insert(Promise::MAX_CLIENTS.to_owned(), Value::Int(i64::from(clients))),
         None => point.remove("arrivals"),
     };
     Case { point, ..case.clone() }
@@ -98,11 +149,11 @@ impl Tried {
     }
 
     /// What it says of the promise, or the record itself of a run that was broken off, with what was tried before it.
-    fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
+    fn take(&mut self, load: Option<Load>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
         if record.state != RunState::Measured {
             return Err(Box::new(RunRecord { points: self.points(), ..record }));
         }
-        let point = point_of(&self.promise, rate, &record);
+        let point = point_of(&self.promise, load, &record);
         self.records.push((point.clone(), record));
         Ok(point)
     }
@@ -143,25 +194,69 @@ impl Tried {
         })
     }
 
+    /// The short runs at the load that was found have too few operations, even lengthened.
+    fn too_few_operations(&self, search: &Search, load: f64, length: Duration, unit: &str) -> Option<Mark> {
+        let (rate, load) = match self.promise.max_clients {
+            Some(_) => (search.throughput_at(load)?, Load::Clients(load as u32)),
+            None => (load, Load::Rate(load)),
+        };
+        let length = length_at(rate, length);
+        let operations = rate * length.as_secs_f64();
+        (operations < Promise::ENOUGH).then(|| {
+            let length = model::duration::format(length);
+            let detail = format!(
+                "{} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may read \
+                 some percent too much, more for one system than for another",
+                load.words(unit),
+                operations.round(),
+                Promise::ENOUGH
+            );
+            Mark::new(MarkKind::TooFewOperations, detail)
+        })
+    }
+
     fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
-        let reading = match search.found(between) {
-            Some(Found::Rate(rate)) => Reading::Value(rate),
-            Some(Found::NoneKeeps(point)) => Reading::unavailable(none_keeps(&self.promise, &point, unit)),
-            Some(Found::AllKeep(point)) => Reading::unavailable(all_keep(&point, unit)),
-            None => Reading::unavailable(format!(
+        let of_clients = self.promise.max_clients.is_some();
+        let mut marks = each_once(&self.records);
+        // The highest load that kept the promise; what none or all kept is known as a bound.
+        let load = match search.found(between) {
+            Some(Found::Load(load)) => {
+                marks.extend(self.too_few_operations(search, load, length, unit));
+                Ok(load)
+            }
+            Some(Found::NoneKeeps(point)) => {
+                marks.push(Mark::new(MarkKind::NoLoadKept, none_keeps(&self.promise, &point, unit)));
+                point.load().ok_or_else(String::new)
+            }
+            Some(Found::AllKeep(point)) => {
+                marks.push(Mark::new(MarkKind::EveryLoadKept, all_keep(&point, unit)));
+                point.load().ok_or_else(String::new)
+            }
+            None => Err(format!(
                 "at a rate that the system may keep a short run has fewer than {FEWEST} operations: make them longer"
             )),
         };
-        let mut marks = each_once(&self.records);
-        marks.extend(reading.value().and_then(|rate| too_few(rate, length, unit)));
-        let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
-        marks.extend(client_saturated(search, unit).or_else(|| self.too_few_clients(search, unit)));
+        let rate = match &load {
+            Ok(clients) if of_clients => {
+                search.throughput_at(*clients).ok_or_else(|| "nothing was answered".to_owned())
+            }
+            other => other.clone(),
+        };
+        let primary = |id: &str, unit: &str, found: Result<f64, String>| {
+            let reading = found.map_or_else(Reading::unavailable, Reading::Value);
+            Measurement::new(id, unit, Direction::Higher, Role::Primary, reading)
+        };
+        let mut measurements: Vec<Measurement> =
+            of_clients.then(|| primary(CAPACITY_CLIENTS, "clients", load)).into_iter().collect();
+        measurements.push(primary(CAPACITY, unit, rate));
+        let is_too_few = |search| if of_clients { None } else { self.too_few_clients(search, unit) };
+        marks.extend(client_saturated(search, unit).or_else(|| is_too_few(search)));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
         let best = search.best().or(search.worst()).cloned();
         let mut series = Vec::new();
-        // What else is known is known of the highest rate that kept the promise, or of the lowest where none did.
+        // What else is known is known of the highest load that kept the promise, or of the lowest where none did.
         if let Some((_, of_best)) = self.records.into_iter().find(|(point, _)| Some(point) == best.as_ref()) {
             measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
             marks.extend(of_best.marks.into_iter().filter(|mark| !is_distinguishable(mark)));
@@ -197,19 +292,20 @@ fn as_diagnostic(measurement: Measurement) -> Measurement {
     Measurement { metric, ..measurement }
 }
 
-fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoint {
+fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPoint {
     // What is not known to have succeeded keeps no promise.
     let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
     let late_share = late_share(promise, record, failed_share);
     let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;
     LoadPoint {
-        rate,
+        rate: if let Some(Load::Rate(rate)) = load { Some(rate) } else { None },
+        clients: if let Some(Load::Clients(clients)) = load { Some(clients) } else { None },
         throughput: value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default(),
         response_p50_us: value_of(record, "response_p50"),
         response_p99_us: value_of(record, "response_p99"),
         late_share,
         failed_share,
-        is_kept: rate.map(|_| is_in_time && !has_mark(record, MarkKind::RateNotMet)),
+        is_kept: load.map(|_| is_in_time && !has_mark(record, MarkKind::RateNotMet)),
         is_client_saturated: [MarkKind::ClientSaturated, MarkKind::WokenLate]
             .iter()
             .any(|kind| has_mark(record, *kind))
@@ -279,48 +375,30 @@ fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     found
 }
 
-fn too_few(rate: f64, length: Duration, unit: &str) -> Option<Mark> {
-    let length = length_at(rate, length);
-    let operations = rate * length.as_secs_f64();
-    (operations < Promise::ENOUGH).then(|| {
-        let length = model::duration::format(length);
-        let detail = format!(
-            "at {} {unit} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may \
-             read some percent too much, more for one system than for another",
-            rate.round(),
-            operations.round(),
-            Promise::ENOUGH
-        );
-        Mark::new(MarkKind::TooFewOperations, detail)
-    })
-}
-
 /// The limit that was found is the load generator's own.
 fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
     let point = [search.worst(), search.best()].into_iter().flatten().find(|point| point.is_client_saturated)?;
-    let rate = point.rate?.round();
+    let load = load_words(point, unit);
     let kept = if point.is_kept == Some(true) { "the promise was kept" } else { "the promise was not kept" };
-    let detail = format!("at {rate} {unit}, where {kept}, the client was at its own limit, not the system");
+    let detail = format!("{load}, where {kept}, the client was at its own limit, not the system");
     Some(Mark::new(MarkKind::ClientSaturated, detail))
 }
 
 fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
-    let rate = lowest.rate.unwrap_or_default().round();
+    let load = load_words(lowest, unit);
     let late = lowest.late_share * 100.0;
     let failed = lowest.failed_share * 100.0;
     let within = model::duration::format(promise.response_p99);
-    format!(
-        "no rate keeps the promise: at {rate} {unit}, the lowest that was tried, {late:.1} % came later than {within}, {failed:.1} % failed"
-    )
+    format!("{load}, the least that was tried, {late:.1} % came later than {within}, {failed:.1} % failed")
 }
 
 fn all_keep(highest: &LoadPoint, unit: &str) -> String {
-    let rate = highest.rate.unwrap_or_default().round();
+    let load = load_words(highest, unit);
+    if highest.clients.is_some() {
+        return format!("{load}, the most that were to be tried: ask with more `--max-clients`");
+    }
     let key = at_once(unit);
-    format!(
-        "every rate keeps the promise up to {rate} {unit}, more than its clients reach one after the other: ask with more \
-         `{key}`, or promise less time"
-    )
+    format!("{load}, more than its clients reach one after the other: ask with more `{key}`, or promise less time")
 }
 
 /// The key that says how many are asked for at once.
@@ -334,10 +412,15 @@ fn at_once(unit: &str) -> &'static str {
 /// It cannot be run so; a promise with a rate, or by a count of transactions.
 pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
     let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
+    let has_clients = case.point.get("clients").and_then(Value::as_int).is_some_and(|clients| clients > 1);
     match (Promise::from_point(&case.point), schedule.length) {
         (Some(_), _) if has_rate => {
-            refusal("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
+            refusal("it is the load that is sought, and a rate is set", "leave out `rate`, or `promise`")
         }
+        (Some(Promise { max_clients: Some(_), .. }), _) if has_clients => refusal(
+            "it is the number of clients that is sought, and one is set",
+            "leave out `clients`, or `max_clients`",
+        ),
         (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refusal(
             "a response that takes as long as the whole short run would keep it",
             "promise less time, or set a longer `schedule.duration`",
@@ -353,9 +436,15 @@ fn refusal(cause: &str, hint: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint))
 }
 
-/// Loads that a run of the case consists of; a search whose top is raised has more.
+/// Loads that a run of the case consists of; some searches have more.
 pub fn usual_loads(case: &Case) -> u32 {
-    Promise::from_point(&case.point).map_or(1, |_| RUNS)
+    Promise::from_point(&case.point).map_or(1, |promise| if promise.max_clients.is_some() { CLIENT_RUNS } else { RUNS })
+}
+
+/// The most loads that a run of the case consists of.
+pub fn most_loads(case: &Case) -> u32 {
+    let of_search = |promise: Promise| if promise.max_clients.is_some() { MOST_CLIENT_RUNS } else { MOST_RUNS };
+    Promise::from_point(&case.point).map_or(1, of_search)
 }
 
 #[cfg(test)]
@@ -364,7 +453,7 @@ mod tests {
 
     use super::*;
 
-    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001 };
+    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001, max_clients: None };
     const SERVED_PER_S: f64 = 5_000.0;
 
     fn case() -> Case {
@@ -478,9 +567,10 @@ mod tests {
             Ok(record)
         })
         .unwrap();
-        let Reading::Unavailable(why) = capacity(&record) else { panic!("{record:?}") };
-        let said = why.to_string();
-        assert!(said.contains("every rate keeps the promise up to") && said.contains("more `clients`"), "{said}");
+        let highest = record.points.iter().filter_map(|point| point.rate).fold(0.0, f64::max);
+        assert_eq!(capacity(&record).value(), Some(highest), "it is at least that");
+        let mark = record.marks.iter().find(|mark| mark.kind == MarkKind::EveryLoadKept).unwrap();
+        assert!(mark.detail.starts_with("at ") && mark.detail.contains("more `clients`"), "{mark:?}");
     }
 
     #[test]

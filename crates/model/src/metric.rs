@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub const FAILED_SHARE: &str = "failed_share";
 /// The highest rate at which a [`Promise`](crate::Promise) is kept.
 pub const CAPACITY: &str = "capacity";
+/// The most clients of which a [`Promise`](crate::Promise) is kept; [`CAPACITY`] is then the rate at which they ran.
+pub const CAPACITY_CLIENTS: &str = "capacity_clients";
 
 /// Clients that a throughput accounts for by Little's law. Runs that have it count transactions at the edges of their measured part
 /// by their share.

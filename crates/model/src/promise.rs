@@ -14,12 +14,15 @@ pub struct Promise {
     pub response_p99: Duration,
     /// Share of operations that may fail.
     pub errors: f64,
+    /// What is sought is a number of clients, up to this one; `None`: a rate.
+    pub max_clients: Option<u32>,
 }
 
 impl Promise {
     /// Keys of a workload that may promise.
     pub const RESPONSE_P99: &'static str = "promise.response_p99";
     pub const ERRORS: &'static str = "promise.errors";
+    pub const MAX_CLIENTS: &'static str = "promise.max_clients";
     /// The default of `errors`.
     pub const FEW_ERRORS: f64 = 0.001;
     /// The share of responses that may come later.
@@ -33,7 +36,14 @@ impl Promise {
     pub fn from_point(point: &Point) -> Option<Promise> {
         let response_p99 = duration::parse(point.get(Promise::RESPONSE_P99)?.as_text()?).ok()?;
         let errors = point.get(Promise::ERRORS).and_then(crate::Value::as_float).unwrap_or(Promise::FEW_ERRORS);
-        Some(Promise { response_p99, errors })
+        let max_clients = point.get(Promise::MAX_CLIENTS).and_then(crate::Value::as_int);
+        let max_clients = max_clients.and_then(|clients| u32::try_from(clients).ok());
+        Some(Promise { response_p99, errors, max_clients })
+    }
+
+    /// `the highest rate`, of which or at which [`Promise::words`] are kept.
+    pub fn sought(&self) -> &'static str {
+        if self.max_clients.is_some() { "the most clients" } else { "the highest rate" }
     }
 
     /// After "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
@@ -48,6 +58,8 @@ impl Promise {
 pub struct LoadPoint {
     /// Operations a second that were due. `None`: each client asked as soon as it was answered.
     pub rate: Option<f64>,
+    /// The clients of a search for their number.
+    pub clients: Option<u32>,
     /// Operations a second that succeeded.
     pub throughput: f64,
     /// From the intended start, in microseconds; `None` of too few responses.
@@ -56,8 +68,15 @@ pub struct LoadPoint {
     /// The share of responses that came, or waited, longer than promised, failures apart.
     pub late_share: f64,
     pub failed_share: f64,
-    /// Whether the promise is kept, if the load has a rate.
+    /// Whether the promise is kept, if the load is one of those that are sought.
     pub is_kept: Option<bool>,
     /// The load generator was at its own limit.
     pub is_client_saturated: bool,
+}
+
+impl LoadPoint {
+    /// The load that was tried: a number of clients, or operations a second.
+    pub fn load(&self) -> Option<f64> {
+        self.clients.map(f64::from).or(self.rate)
+    }
 }

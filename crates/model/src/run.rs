@@ -98,6 +98,10 @@ pub enum MarkKind {
     TooFewOperations,
     /// A promise broke by waiting for a free client, of a system that all of them did not slow down.
     TooFewClients,
+    /// No load kept a promise: the capacity is below the figure, the lowest load that was tried.
+    NoLoadKept,
+    /// Every load kept a promise: the capacity is at least the figure, the highest load that was tried.
+    EveryLoadKept,
     /// The server's own counters could not, or only in part, confirm the load.
     NotCounted,
     /// The system is no longer what it was before the first run: other settings, another start, another server.
@@ -131,7 +135,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 27] = [
+    pub const ALL: [MarkKind; 29] = [
         MarkKind::ClientSaturated,
         MarkKind::WokenLate,
         MarkKind::Errors,
@@ -144,6 +148,8 @@ impl MarkKind {
         MarkKind::ServedByCache,
         MarkKind::TooFewOperations,
         MarkKind::TooFewClients,
+        MarkKind::NoLoadKept,
+        MarkKind::EveryLoadKept,
         MarkKind::NotCounted,
         MarkKind::SystemChanged,
         MarkKind::DurableCommits,
@@ -228,6 +234,8 @@ impl MarkKind {
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::NoRepetition => "no-repetition",
             MarkKind::TooFewClients => "too-few-clients",
+            MarkKind::NoLoadKept => "no-load-kept",
+            MarkKind::EveryLoadKept => "every-load-kept",
             MarkKind::NotCounted => "not-counted",
             MarkKind::SystemChanged => "system-changed",
             MarkKind::DurableCommits => "durable-commits",

@@ -306,7 +306,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     }
     let mut insert = tx.prepare_cached(
         "INSERT INTO points (run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
-         is_client_saturated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+         is_client_saturated, clients) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     for point in &record.points {
         insert.execute(params![
@@ -319,6 +319,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
             point.failed_share,
             point.is_kept,
             point.is_client_saturated,
+            point.clients,
         ])?;
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::error::Tried;
 use crate::{Result, StoreError, schema};
 
 /// Never edit a released one.
-pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, schema::V6];
+pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, schema::V6, schema::V7];
 
 pub(crate) fn newest(steps: &[&str]) -> i64 {
     steps.len() as i64

@@ -79,7 +79,7 @@ impl Store {
     pub fn points(&self) -> Result<Vec<(i64, LoadPoint)>> {
         let sql =
             "SELECT run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
-                   is_client_saturated FROM points ORDER BY id";
+                   is_client_saturated, clients FROM points ORDER BY id";
         self.rows("read the loads that were tried", sql, [], |row| {
             let point = LoadPoint {
                 rate: row.get(1)?,
@@ -90,6 +90,7 @@ impl Store {
                 failed_share: row.get(6)?,
                 is_kept: row.get(7)?,
                 is_client_saturated: row.get(8)?,
+                clients: row.get(9)?,
             };
             Ok((row.get(0)?, point))
         })

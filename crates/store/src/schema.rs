@@ -22,3 +22,6 @@ pub(crate) const V5: &str = include_str!("schema_v5.sql");
 
 /// Version 5 to version 6: what programs read of a reason is data next to its sentence.
 pub(crate) const V6: &str = include_str!("schema_v6.sql");
+
+/// Version 6 to version 7: the loads that were tried may be numbers of clients.
+pub(crate) const V7: &str = include_str!("schema_v7.sql");

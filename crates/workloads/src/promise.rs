@@ -6,8 +6,16 @@ use load::error::{Failure, FailureKind};
 
 /// # Errors
 /// Keys that contradict one another.
-pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>) -> Result<(), Failure> {
+pub(crate) fn check(
+    response_p99: Option<Duration>,
+    errors: Option<f64>,
+    max_clients: Option<u32>,
+) -> Result<(), Failure> {
     match (response_p99, errors) {
+        (None, None) if max_clients.is_some() => refuse(
+            "it says how many clients there may be, and not how fast they are answered",
+            "write `promise = { response_p99 = \"20ms\", max_clients = 64 }`",
+        ),
         (None, Some(_)) => refuse(
             "it says how many may fail, and not how fast the others are",
             "write `promise = { response_p99 = \"20ms\", errors = 0.001 }`",

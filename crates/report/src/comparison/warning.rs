@@ -282,6 +282,8 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::NoRepetition => "not known to be repetitions",
         MarkKind::TooFewClients => "too few clients",
+        MarkKind::NoLoadKept => "no load kept the promise",
+        MarkKind::EveryLoadKept => "every load kept the promise",
         MarkKind::NotCounted => "not counted at the server",
         MarkKind::SystemChanged => "system changed",
         MarkKind::DurableCommits => "durable commits",

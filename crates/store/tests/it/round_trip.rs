@@ -182,6 +182,8 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
         ServedByCache,
         TooFewOperations,
         TooFewClients,
+        MarkKind::NoLoadKept,
+        MarkKind::EveryLoadKept,
         Note,
     ];
     let kind = select(kinds.to_vec());
@@ -191,9 +193,11 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
 fn points() -> impl Strategy<Value = Vec<LoadPoint>> {
     let shares = (0.0..=1.0, 0.0..=1.0);
     let times = (option::of(0.0..1e9), option::of(0.0..1e9));
-    let point = (option::of(0.1..1e9), 0.0..1e9, times, shares, any::<Option<bool>>(), any::<bool>());
-    let point = point.prop_map(|(rate, throughput, times, shares, is_kept, is_client_saturated)| LoadPoint {
-        rate,
+    let load = (option::of(0.1..1e9), option::of(1_u32..));
+    let point = (load, 0.0..1e9, times, shares, any::<Option<bool>>(), any::<bool>());
+    let point = point.prop_map(|(load, throughput, times, shares, is_kept, is_client_saturated)| LoadPoint {
+        rate: load.0,
+        clients: load.1,
         throughput,
         response_p50_us: times.0,
         response_p99_us: times.1,

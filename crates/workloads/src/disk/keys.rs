@@ -81,7 +81,7 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
 }
 
 pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
-    promise::check(keys.promise_p99, keys.promise_errors)?;
+    promise::check(keys.promise_p99, keys.promise_errors, None)?;
     check_length(keys)?;
     let read_percent = reads(keys)?;
     let block_bytes = keys.block_kb * KIB;

@@ -68,7 +68,7 @@ impl Workload for Transactions {
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = TransactionKeys::read(point)?;
         let (pace, traffic) = traffic::read(&keys)?;
-        let clients = traffic.tasks.unwrap_or(keys.clients) * traffic.processes;
+        let clients = traffic.tasks.or(keys.max_clients).unwrap_or(keys.clients) * traffic.processes;
         let options = ScriptOptions { clients, ..keys::options(&keys, grants)? };
         let mut program = program(&keys.script, &options, &grants.texts)?;
         let may_be_simple = keys.protocol.is_none() && options.depth == 1;

@@ -40,18 +40,24 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
         return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
     }
-    promise::check(keys.promise_p99, keys.promise_errors)?;
-    let has_rate = pace != Pace::Closed || keys.promise_p99.is_some();
+    promise::check(keys.promise_p99, keys.promise_errors, keys.max_clients)?;
+    let seeks_rate = keys.promise_p99.is_some() && keys.max_clients.is_none();
+    let has_rate = pace != Pace::Closed || seeks_rate;
     if !has_rate && traffic.arrivals == Arrivals::Poisson {
         return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
     }
     if has_rate && traffic.think.is_some() {
-        let of = if keys.promise_p99.is_some() { "promise" } else { "rate" };
+        let of = if seeks_rate { "promise" } else { "rate" };
         let hint = format!(
             "leave out `think_time`, or `{of}`; `pause` is for the time between the statements of a transaction"
         );
         let what = format!("under a `{of}` the schedule says when a transaction begins, not a think time");
         return Err(refuse(&what, &hint));
+    }
+    if keys.max_clients.is_some() && (traffic.processes > 1 || traffic.tasks.is_some()) {
+        let cause =
+            "`promise.max_clients` asks for a number of clients, and `processes` or `tasks` say how many there are";
+        return Err(refuse(cause, "leave out `processes` and `tasks`, or `max_clients`"));
     }
     check_tasks(keys, has_rate, &traffic)?;
     Ok((pace, traffic))

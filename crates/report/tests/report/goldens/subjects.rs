@@ -266,6 +266,7 @@ fn tried(found: f64) -> impl Iterator<Item = LoadPoint> {
         let late = share.map_or(0.2, |share| if share > 1.0 { 0.031 } else { 0.004 * share });
         LoadPoint {
             rate: share.map(|share| share * found),
+            clients: None,
             throughput: share.map_or(1.1, |share| share.min(1.02)) * found,
             response_p50_us: Some(2_000.0 * share.map_or(5.0, |share| 1.0 + share)),
             response_p99_us: Some(
