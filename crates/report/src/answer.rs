@@ -8,7 +8,7 @@ mod single_system;
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use model::metric::CAPACITY;
+use model::metric::{CAPACITY, CAPACITY_CLIENTS};
 use model::{MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
@@ -193,7 +193,8 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
         .filter_map(|(name, rows)| {
             let metric = &rows
                 .iter()
-                .find(|row| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time))
+                .find(|row| row.metric.id == CAPACITY_CLIENTS)
+                .or(rows.iter().find(|row| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time)))
                 .or(rows.first())?
                 .metric;
             let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
@@ -300,14 +301,10 @@ impl Question<'_> {
         let shares = percents(if is_more { shares } else { [shares[1], shares[0]] }).text;
         // Who has more of it.
         let (more, less) = if is_more { (b, a) } else { (a, b) };
-        let [carries, more_load] = [tense.carries(), if is_more { "more" } else { "less" }];
+        if self.is_of_load() {
+            return Some(self.carried_by([more, less], is_more, (is_factor, times(factors), &shares), tense));
+        }
         Some(match (self.metric.quantity(), is_factor) {
-            (Quantity::Rate, true) if self.metric.id == CAPACITY => {
-                format!("{more} {carries} {} the load of {less} in {name} at its promise", times(factors).text)
-            }
-            (Quantity::Rate, false) if self.metric.id == CAPACITY => {
-                format!("{b} {carries} {shares} {more_load} load than {a} in {name} at its promise")
-            }
             (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors).text),
             (Quantity::Rate, false) => {
                 format!("{b} {runs} {name} {shares} {} than {a}", if is_more { "faster" } else { "slower" })
@@ -328,6 +325,42 @@ impl Question<'_> {
         })
     }
 
+    /// Whether it asks for a capacity: of clients, or a rate.
+    fn is_of_load(&self) -> bool {
+        [CAPACITY, CAPACITY_CLIENTS].contains(&self.metric.id.as_str())
+    }
+
+    /// Whether a figure is only a bound of its capacity.
+    fn has_bound(&self) -> bool {
+        self.rows.iter().any(|row| row.a.bound.or(row.b.bound).is_some())
+    }
+
+    /// [`Question::compared`] of a capacity: who carries more than whom.
+    fn carried_by(
+        &self,
+        [more, less]: [&str; 2],
+        is_more: bool,
+        (is_factor, factors, shares): (bool, Spread, &str),
+        tense: Tense,
+    ) -> String {
+        let of_clients = self.metric.id == CAPACITY_CLIENTS;
+        let (a, b, name, carries) = (&self.a, &self.b, &self.benchmark, tense.carries());
+        let load = if of_clients { "clients" } else { "load" };
+        if self.has_bound() {
+            let factor = factors.text.trim_start_matches("about ");
+            return format!("{more} {carries} at least {factor} the {load} of {less} in {name} at its promise");
+        }
+        if is_factor {
+            return format!("{more} {carries} {} the {load} of {less} in {name} at its promise", factors.text);
+        }
+        let word = match (is_more, of_clients) {
+            (true, _) => "more",
+            (false, true) => "fewer",
+            (false, false) => "less",
+        };
+        format!("{b} {carries} {shares} {word} {load} than {a} in {name} at its promise")
+    }
+
     /// How sure that is: what the intervals of the rows span, in the words of [`Question::compared`].
     fn sure(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
@@ -341,6 +374,9 @@ impl Question<'_> {
             all => format!(" in all {all} cases"),
         };
         let sure = format!("{sure}{in_cases}");
+        if self.has_bound() {
+            return format!(" ({sure})");
+        }
         let Some(found) = self.rows.iter().map(|row| row.ratio()).collect::<Option<Vec<_>>>() else {
             return format!(" ({sure})");
         };
@@ -348,7 +384,7 @@ impl Question<'_> {
         let hi = found.iter().map(|row| row.hi).fold(0.0, f64::max);
         let is_more = found.iter().all(|row| row.ratio >= 1.0);
         let ends = if is_more { [lo, hi] } else { [1.0 / hi, 1.0 / lo] };
-        let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time);
+        let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time) || self.is_of_load();
         let factor = found.iter().map(|row| row.ratio.max(1.0 / row.ratio)).fold(1.0, f64::max);
         let interval = if is_speed && factor >= TIMES {
             times(ends)

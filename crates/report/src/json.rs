@@ -267,6 +267,8 @@ pub struct Side {
     pub n: usize,
     /// The side's figure: of the runs that `ratio` compares (`rounds` of them where it is paired), by the rules' estimator, so that B's over A's is `ratio`.
     pub estimate: Option<f64>,
+    /// What the figure of a capacity is if it is a bound; else null.
+    pub bound: Option<comparison::Bound>,
     /// Arithmetic mean.
     pub mean: Option<f64>,
     /// Median.
@@ -631,6 +633,7 @@ fn side(side: &comparison::Side) -> Side {
         label: side.label.clone(),
         n: side.runs.len(),
         estimate: side.estimate,
+        bound: side.bound,
         mean: summary.map(|s| s.mean),
         median: summary.map(|s| s.median),
         trimmed_mean: summary.and_then(|s| s.trimmed_mean),

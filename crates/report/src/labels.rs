@@ -8,7 +8,7 @@ use model::{Absence, Direction, Metric, Promise, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, CrossFinding, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
+    Bound, Comparison, ComparisonSet, CrossFinding, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
     SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
@@ -28,6 +28,12 @@ pub fn absent(kind: Absence) -> &'static str {
 /// Placeholder for a side without values.
 pub fn absent_of(side: &Side) -> &'static str {
     side.unavailable.first().map_or("n/a", |(missing, _)| absent(missing.kind))
+}
+
+/// A side's figure in the unit; the sign says of a bound that it is one.
+pub fn figure_of(side: &Side, unit: &RowUnit<'_>, script: Script) -> Option<String> {
+    let figure = unit.print_to(side.estimate?, side.half_width, script);
+    Some(format!("{}{figure}", side.bound.map_or("", Bound::sign)))
 }
 
 /// The better direction; empty if neither.

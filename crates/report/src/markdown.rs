@@ -3,8 +3,8 @@
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::evidence::Evidence;
 use crate::labels::{
-    RowNotes, absent_of, arrow, change, exploring, interval_words, metric_name, primary_family, reason_of_all,
-    row_unit, table_title,
+    RowNotes, absent_of, arrow, change, exploring, figure_of, interval_words, metric_name, primary_family,
+    reason_of_all, row_unit, table_title,
 };
 use crate::number::{RowUnit, Script, half, percent};
 use crate::text::{clean, rows_of_remedy};
@@ -94,9 +94,9 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
 }
 
 fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
-    let Some(estimate) = side.estimate else { return absent_of(side).to_owned() };
+    let Some(figure) = figure_of(side, unit, Script::Plain) else { return absent_of(side).to_owned() };
     let half = side.half_width.map_or_else(String::new, |share| format!(" {}", half(share, Script::Plain)));
-    format!("{}{half}", unit.print_to(estimate, side.half_width, Script::Plain))
+    format!("{figure}{half}")
 }
 
 /// No markup, HTML, cell borders or line ends.

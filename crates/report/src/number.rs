@@ -65,6 +65,9 @@ pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Sc
     Some(Scale { unit: best.0, divisor: best.1 / size })
 }
 
+/// The unit of a number of clients.
+const CLIENTS: &str = "clients";
+
 /// A row's unit in words, and its values in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowUnit<'a> {
@@ -97,6 +100,9 @@ impl<'a> RowUnit<'a> {
     /// Prints as many digits as the interval of this half width supports, three or four: fewer would not be enough to
     /// work out the change.
     pub fn print_to(&self, value: f64, half_width: Option<f64>, script: Script) -> String {
+        if self.counts_whole() {
+            return self.print(value, script);
+        }
         let digits = half_width.filter(|share| *share > 0.0).map_or(3, |share| {
             let value = self.convert(value).abs();
             // The last digit is the first of the half width's.
@@ -105,8 +111,16 @@ impl<'a> RowUnit<'a> {
         significant(self.convert(value), digits.clamp(3, 4), script)
     }
 
-    /// Three significant digits.
+    /// Whether parts of one are none, as of clients.
+    pub fn counts_whole(&self) -> bool {
+        self.stored == CLIENTS
+    }
+
+    /// Three significant digits, or a whole number.
     pub fn print(&self, value: f64, script: Script) -> String {
+        if self.counts_whole() {
+            return whole(value.max(0.0).round() as u64, script);
+        }
         significant(self.convert(value), 3, script)
     }
 }

@@ -1,16 +1,21 @@
 //! The answer where nothing is compared.
 
-use model::Quantity;
+use model::metric::{CAPACITY, CAPACITY_CLIENTS};
+use model::{Promise, Quantity};
 
 use super::names::quote_name;
 use super::{FEW, asks_for_more, fits, has_too_few_clients, joined, more_at_once, named};
-use crate::comparison::Figure;
+use crate::comparison::{Bound, Figure};
+use crate::labels::figure_of;
 use crate::number::{RowUnit, Script, count};
 use crate::text::clean;
 
 /// The answer for a single system: what it did in each case, or the range from the lowest to the highest where the
 /// cases do not fit with the trail.
 pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
+    if let Some(carried) = carried(figures, trail) {
+        return vec![carried, "Nothing was compared.".to_owned()];
+    }
     let known: Vec<&Figure> = figures.iter().filter(|figure| figure.side.estimate.is_some()).collect();
     let rate = known.iter().copied().find(|figure| figure.metric.quantity() == Quantity::Rate);
     let Some(first) = rate.or(known.first().copied()) else {
@@ -29,12 +34,7 @@ pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     let about =
         format!("{} alone, {}", quote_name(&first.side.label), named(&first.metric, &quote_name(&first.benchmark)));
     let highest = same.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-    let is_limited = highest.is_some_and(|(_, figure)| {
-        figure.warnings.iter().any(has_too_few_clients)
-            && !same.iter().any(|(_, other)| asks_for_more(&other.case, &figure.case, &figure.metric))
-    });
-    let limited = if is_limited { more_at_once(&first.metric) } else { "" };
-    let of = |text: String| vec![format!("{about}: {text}{limited}."), "Nothing was compared.".to_owned()];
+    let of = |text: String| vec![format!("{about}: {text}."), "Nothing was compared.".to_owned()];
     let all = of(each.join(", "));
     let lowest = same.iter().map(|(value, _)| *value).min_by(f64::total_cmp);
     match (lowest, highest) {
@@ -63,4 +63,83 @@ fn label_after(figure: &Figure, word: &str) -> String {
         "" => String::new(),
         label => format!("{word}{}", clean(label)),
     }
+}
+
+/// What the system carries in each case that keeps a promise; of more cases than fit the first ones. `None` where none of them does.
+fn carried(figures: &[Figure], trail: &str) -> Option<String> {
+    let of_clients: Vec<&Figure> = figures.iter().filter(|figure| figure.metric.id == CAPACITY_CLIENTS).collect();
+    let is_rate_of =
+        |clients: &Figure, rate: &Figure| (&clients.benchmark, &clients.case) == (&rate.benchmark, &rate.case);
+    let rates: Vec<&Figure> = figures.iter().filter(|figure| figure.metric.id == CAPACITY).collect();
+    let alone = rates.iter().filter(|rate| !of_clients.iter().any(|clients| is_rate_of(clients, rate)));
+    let loads: Vec<&Figure> = of_clients.iter().chain(alone).copied().collect();
+    let system = quote_name(&loads.first()?.side.label);
+    let mut promised = String::new();
+    let parts: Vec<String> = loads
+        .iter()
+        .map(|load| {
+            let promise = Promise::from_point(&load.case);
+            let within = promise.map_or_else(String::new, |promise| {
+                format!(" with 99 % under {}", model::duration::format(promise.response_p99))
+            });
+            let new = if within == promised { "" } else { within.as_str() };
+            let rate = rates.iter().find(|rate| load.metric.id == CAPACITY_CLIENTS && is_rate_of(load, rate));
+            let rate = rate.and_then(|rate| Some(format!(", at {}", figure_with_unit(rate)?))).unwrap_or_default();
+            let name = quote_name(&load.benchmark);
+            let part =
+                format!("{}{new} in {name}{}{rate}{}", load_text(load), label_after(load, ", "), limit(load, &loads));
+            promised = within;
+            part
+        })
+        .collect();
+    let text = |parts: &[String], rest: &str| format!("{system} carries {}{rest}.", parts.join("; "));
+    let fitting = (1..=parts.len()).rev().map(|shown| {
+        let more = parts.len() - shown;
+        text(&parts[..shown], &if more > 0 { format!("; and {} more", count(more, "case")) } else { String::new() })
+    });
+    let mut fitting =
+        fitting.skip_while(|text| !fits(&joined(&[text.clone(), "Nothing was compared.".to_owned()], trail)));
+    fitting.next().or_else(|| Some(text(&parts[..1], "")))
+}
+
+/// What more at once may carry, unless another case had more.
+fn limit(load: &Figure, loads: &[&Figure]) -> &'static str {
+    let is_surpassed = loads.iter().any(|other| {
+        let is_of_case = other.benchmark == load.benchmark && asks_for_more(&other.case, &load.case, &load.metric);
+        is_of_case || (other.benchmark == load.benchmark && other.side.estimate > load.side.estimate)
+    });
+    if load.warnings.iter().any(has_too_few_clients) && !is_surpassed { more_at_once(&load.metric) } else { "" }
+}
+
+/// `44 clients (40 to 48)`, `at least 64 clients`, `no figure`.
+fn load_text(load: &Figure) -> String {
+    let (Some(estimate), Some(figure)) = (load.side.estimate, figure_with_unit(load)) else {
+        return "no known load".to_owned();
+    };
+    let unit = RowUnit::new(&load.metric.unit, [estimate]);
+    match (load.side.bound, load.side.half_width) {
+        (Some(Bound::Below), _) if unit.counts_whole() && estimate <= 1.0 => "not even 1 client".to_owned(),
+        (Some(_), _) | (None, None) => figure,
+        (None, Some(share)) => {
+            let ends = [estimate / (1.0 + share), estimate * (1.0 + share)]
+                .map(|end| unit.print_to(end, load.side.half_width, Script::Plain));
+            // Ends that round to one number add nothing.
+            if ends[0] == ends[1] { figure } else { format!("{figure} ({} to {})", ends[0], ends[1]) }
+        }
+    }
+}
+
+/// `1 740 tx/s`, `less than 12 tx/s`.
+fn figure_with_unit(figure: &Figure) -> Option<String> {
+    let unit = RowUnit::new(&figure.metric.unit, figure.side.estimate);
+    let text = figure_of(&figure.side, &unit, Script::Plain)?;
+    let bound = match figure.side.bound {
+        Some(Bound::Below) if unit.counts_whole() => "fewer than ",
+        Some(Bound::Below) => "less than ",
+        Some(Bound::AtLeast) => "at least ",
+        None => "",
+    };
+    let text = text.trim_start_matches(figure.side.bound.map_or("", Bound::sign));
+    let name = if text == "1" && unit.counts_whole() { "client".to_owned() } else { clean(unit.name()) };
+    Some(format!("{bound}{text} {name}"))
 }

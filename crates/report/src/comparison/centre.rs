@@ -28,7 +28,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         side.estimate = found.or(side.estimate);
         side.half_width = match found {
             Some(_) => {
-                if rules.unjudged().is_none() {
+                if rules.unjudged().is_none() && side.bound.is_none() {
                     stats::relative_half_width(&own, rules.level)
                 } else {
                     None

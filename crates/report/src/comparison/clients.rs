@@ -3,7 +3,7 @@
 
 use model::Case;
 
-use super::curves::{CurveGroup, at_promise, curves, grouped, named};
+use super::curves::{CurveGroup, at_promise, curves, grouped, named, rate_of};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -33,7 +33,7 @@ pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules:
     let all = grouped(evidence, systems, CLIENTS, |_| true);
     all.into_iter()
         .filter_map(|cases| {
-            let metric = named(index, &cases[0].1.benchmark, &["throughput"])?;
+            let metric = named(index, &cases[0].1.benchmark, rate_of(cases[0].1, &["throughput"]))?;
             let curves = curves(evidence, index, rules, &cases, CLIENTS, &metric, [&[], &[]]);
             let label = label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
             Some(CurveGroup { key: CLIENTS, label, metric, curves })

@@ -1,6 +1,7 @@
 //! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. A point has its interval where there was one look.
 
 use indexmap::IndexMap;
+use model::metric::CAPACITY;
 use model::{Absence, Case, Metric, NoValue, Promise};
 
 use super::judging::{self, Index, voiding_mark};
@@ -167,6 +168,11 @@ pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str,
 /// A clause for the label of a group whose rates are the highest that kept a promise, and not the highest there were.
 pub(super) fn at_promise(case: &Case) -> &'static str {
     Promise::from_point(&case.point).map_or("", |_| " at its promise")
+}
+
+/// The names of the rate of a case: where it keeps a promise, the capacity.
+pub(super) fn rate_of<'n>(case: &Case, otherwise: &'n [&'n str]) -> &'n [&'n str] {
+    if Promise::from_point(&case.point).is_some() { &[CAPACITY] } else { otherwise }
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.

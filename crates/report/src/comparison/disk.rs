@@ -7,7 +7,7 @@
 
 use model::{Case, Metric, Point};
 
-use super::curves::{CurveGroup, at_promise, curves, grouped, named};
+use super::curves::{CurveGroup, at_promise, curves, grouped, named, rate_of};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -41,11 +41,11 @@ pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
 
-/// I/Os a second for random I/O, MiB a second for sequential.
+/// I/Os a second for random I/O, MiB a second for sequential, and the capacity where a promise is kept.
 fn metric_of(index: &Index<'_>, case: &Case) -> Option<Metric> {
     let sequential = text(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
-    named(index, &case.benchmark, &[wanted])
+    named(index, &case.benchmark, rate_of(case, &[wanted]))
 }
 
 fn text(case: &Case, key: &str) -> String {

@@ -7,11 +7,12 @@ use super::matching::{Matched, MatchedCases, matched};
 use super::missing_runs::{self, Ends};
 use super::options::Pairing;
 use super::rounding::{clock_step, excludes_one, no_spread, rounding_step, under_step, widened};
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
+use super::row::{Bound, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
 use super::{centre, failures};
 use crate::evidence::Evidence;
+use crate::labels::is_promised;
 use crate::lookup::Lookup;
 use crate::number::count;
 
@@ -236,8 +237,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     };
     let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
-    let sides = [(&side_a, SideLetter::A), (&side_b, SideLetter::B)];
-    warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
+    warnings.extend(missing_values(&side_a, SideLetter::A).into_iter().chain(missing_values(&side_b, SideLetter::B)));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
@@ -264,6 +264,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| missing_runs::missing_runs_reason(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
+        .or_else(|| undecided_by_bounds(&side_a, &side_b, estimate.as_ref(), rules))
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
@@ -344,11 +345,44 @@ pub fn side(
         system: distinct(systems),
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
+        bound: None,
         half_width: if rules.unjudged().is_none() { stats::relative_half_width(&sample, rules.level) } else { None },
         runs: readings.points,
         unavailable: readings.unavailable,
     };
-    (side, sample)
+    (bounded(index, side, metric), sample)
+}
+
+/// Notes that runs found a bound of the capacity. An interval of what they found holds no capacity.
+fn bounded(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
+    if !is_promised(metric) {
+        return side;
+    }
+    let has = |kind| side.runs.iter().any(|point| index.lookup.marks_of(point.run).any(|mark| mark.kind == kind));
+    let bound = match (has(MarkKind::NoLoadKept), has(MarkKind::EveryLoadKept)) {
+        (false, false) => return side,
+        (true, false) => Bound::Below,
+        (false, true) => Bound::AtLeast,
+        (true, true) => {
+            return side.withheld(unavailable("in some runs no load kept the promise, and in others every load did"));
+        }
+    };
+    Side { bound: Some(bound), half_width: None, ..side }
+}
+
+/// Says why bounds of capacities decide nothing: the true ratio may be lower or higher than that of the bounds, and only a
+/// difference the other way stands.
+fn undecided_by_bounds(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &Rules) -> Option<NoVerdict> {
+    let may_be_lower = b.bound == Some(Bound::Below) || a.bound == Some(Bound::AtLeast);
+    let may_be_higher = b.bound == Some(Bound::AtLeast) || a.bound == Some(Bound::Below);
+    let stands = estimate.is_some_and(|found| match (may_be_lower, may_be_higher) {
+        (false, false) => true,
+        (true, false) => found.hi * (1.0 + rules.margin) < 1.0,
+        (false, true) => found.lo > 1.0 + rules.margin,
+        (true, true) => false,
+    });
+    let why = "of a capacity that is only known to be below or above its figure it is not known how far";
+    ((may_be_lower || may_be_higher) && !stands).then(|| NoVerdict::NotComparable(why.to_owned()))
 }
 
 /// The side of cases by themselves, without figures where a run has none.

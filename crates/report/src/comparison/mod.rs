@@ -34,14 +34,14 @@ pub use families::{Families, Family};
 pub use figures::Figure;
 pub(crate) use figures::all_figures;
 pub use hosts::{HostRow, HostsGroup};
-pub(crate) use judging::Index;
+pub(crate) use judging::{Index, point};
 pub(crate) use missing_runs::unfair;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};
 pub use row::{
-    ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale,
-    Side, SideLetter, Work,
+    Bound, ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint,
+    Scale, Side, SideLetter, Work,
 };
 pub use set::{
     AllowedBy, ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare,

@@ -37,7 +37,10 @@ pub fn notes(
         notes.add(NoteKind::Lengths, text);
     }
     for (benchmark, promise) in promises(evidence) {
-        notes.add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
+        notes.add(
+            NoteKind::Promise,
+            format!("capacity of {benchmark}: {} at which {}", promise.sought(), promise.words()),
+        );
     }
     if let Some(text) = different_builds(evidence) {
         notes.add(NoteKind::DifferentBuilds, text);

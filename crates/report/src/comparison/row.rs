@@ -1,6 +1,8 @@
 //! One metric of one case, A compared with B.
 
 use model::{Absence, Direction, DurabilityTier, Metric, NoValue, Point};
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::Verdict;
 
 use super::warning::Warning;
@@ -38,10 +40,32 @@ pub struct Side {
     pub runs: Vec<RunPoint>,
     pub summary: Option<stats::Summary>,
     pub estimate: Option<f64>,
+    /// Runs found a bound of a capacity, and no capacity: so is the estimate.
+    pub bound: Option<Bound>,
     /// Half the interval's width, as a share of the mean.
     pub half_width: Option<f64>,
     /// Reasons, with their number of runs.
     pub unavailable: Vec<(NoValue, usize)>,
+}
+
+/// What is known of a capacity that no short run met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// No load that was tried kept the promise.
+    Below,
+    /// Every load that was tried kept the promise.
+    AtLeast,
+}
+
+impl Bound {
+    /// The sign before a figure.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Bound::Below => "< ",
+            Bound::AtLeast => "≥ ",
+        }
+    }
 }
 
 impl Side {
@@ -60,7 +84,7 @@ impl Side {
 
     /// Replaces the figures by the reason why there are none, and the number of runs that it is about.
     pub fn without_figures(self, why: NoValue, runs: usize) -> Side {
-        Side { summary: None, estimate: None, half_width: None, unavailable: vec![(why, runs)], ..self }
+        Side { summary: None, estimate: None, bound: None, half_width: None, unavailable: vec![(why, runs)], ..self }
     }
 }
 

@@ -1,16 +1,17 @@
-//! The loads that were tried against a promise: rate against response time.
+//! The loads that were tried against a promise: rate or clients against response time.
 
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::metric::CAPACITY;
+use model::metric::{CAPACITY, CAPACITY_CLIENTS};
 use model::{LoadPoint, Promise};
 
 use super::cases::{CaseView, SystemCase, views};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class, text};
 use super::figure::Figure;
 use super::views::legend;
-use crate::comparison::Index;
+use crate::comparison::{ComparisonSet, Index, Side, point};
+use crate::labels::figure_of;
 use crate::number::{RowUnit, Script, significant};
 
 const WIDTH: i32 = 480;
@@ -20,11 +21,12 @@ const HEIGHT: i32 = 280;
 struct Tried<'a> {
     system: &'a SystemCase<'a>,
     points: Vec<&'a LoadPoint>,
-    found: Vec<f64>,
+    /// The capacity, as the table has it.
+    found: Option<Side>,
 }
 
 /// A figure for each case that promises; nothing where none does.
-pub fn figures(index: &Index<'_>) -> Vec<Markup> {
+pub fn figures(index: &Index<'_>, set: &ComparisonSet) -> Vec<Markup> {
     let evidence = index.lookup.evidence();
     // A search that was broken off found nothing, and what it tried was tried.
     let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
@@ -38,20 +40,35 @@ pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     let drawn = views.iter().enumerate().filter_map(|(number, view)| {
         let case = evidence.case(view.systems.first()?.case)?;
         let promise = Promise::from_point(&case.point)?;
+        let wanted = if promise.max_clients.is_some() { CAPACITY_CLIENTS } else { CAPACITY };
+        let metric = index.metrics.get(&case.benchmark)?.iter().find(|metric| metric.id == wanted);
         let tried = view.systems.iter().filter_map(|system| {
             let points = points.get(&system.case)?.clone();
-            let found = index.points(&[system.case], CAPACITY).iter().map(|point| point.value).collect();
+            let found = metric.map(|metric| point(evidence, index, system.name, &[system.case], metric, &set.rules));
             Some(Tried { system, points, found })
         });
         let tried: Vec<Tried<'_>> = tried.collect();
-        (!tried.is_empty()).then(|| figure(view, promise, &tried, &format!("capacity-{number}")))
+        let unit = metric.map_or("", |metric| metric.unit.as_str());
+        (!tried.is_empty()).then(|| figure(view, promise, &tried, (unit, &format!("capacity-{number}"))))
     });
     drawn.collect()
 }
 
-/// The points that have a rate, with the response times that are known: few responses have the median alone.
+/// The points of loads that were sought, with the response times that are known: few responses have the median alone.
 fn placed<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64)> {
-    tried.points.iter().filter_map(|point| Some((*point, point.rate?)))
+    tried.points.iter().filter_map(|point| Some((*point, point.load()?)))
+}
+
+fn estimate(tried: &Tried<'_>) -> Option<f64> {
+    tried.found.as_ref()?.estimate
+}
+
+/// The system with its capacity.
+fn name_with_figure(tried: &Tried<'_>, unit: &str) -> String {
+    let unit = RowUnit::new(unit, estimate(tried));
+    let figure = tried.found.as_ref().and_then(|side| figure_of(side, &unit, Script::Typographic));
+    let figure = figure.map_or_else(|| "n/a".to_owned(), |figure| format!("{figure} {}", unit.name()));
+    format!("{}: {figure}", tried.system.name)
 }
 
 /// 99th percentile and median.
@@ -59,7 +76,7 @@ fn times_us(point: &LoadPoint) -> impl Iterator<Item = f64> {
     [point.response_p99_us, point.response_p50_us].into_iter().flatten().filter(|us| *us > 0.0)
 }
 
-fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) -> Markup {
+fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], (stored_unit, id): (&str, &str)) -> Markup {
     let promised_us = promise.response_p99.as_secs_f64() * 1e6;
     let all: Vec<(&LoadPoint, f64)> = tried.iter().flat_map(placed).collect();
     if all.iter().copied().flat_map(|(point, _)| times_us(point)).next().is_none() {
@@ -68,18 +85,18 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     let unit = RowUnit::new("us", [promised_us]);
     let times = all.iter().copied().flat_map(|(point, _)| times_us(point)).chain([promised_us]);
     let y = Axis::log10(times.map(|us| unit.convert(us)));
-    let x = Axis::log10(
-        all.iter().copied().map(|(_, rate)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())),
-    );
+    let x = Axis::log10(all.iter().copied().map(|(_, load)| load).chain(tried.iter().filter_map(estimate)));
     let mut panel = Panel::new(WIDTH, HEIGHT, x, y);
     panel.left = 72;
     panel.title = format!("Response time by load, {}", view.title);
     panel.description = format!(
-        "Each mark is a short run at a rate: large the 99th percentile of its response times, small their median; hollow marks \
+        "Each mark is a short run at a load: large the 99th percentile of its response times, small their median; hollow marks \
          did not keep the promise. The horizontal line is the promise that {}; a vertical one is what was found of a system.",
         promise.words()
     );
-    panel.x_caption = "operations a second that were due (logarithmic)".to_owned();
+    let of_clients = promise.max_clients.is_some();
+    let load = if of_clients { "clients" } else { "operations a second that were due" };
+    panel.x_caption = format!("{load} (logarithmic)");
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
     let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.convert(promised_us).log10()));
     panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
@@ -88,8 +105,10 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     for one in tried {
         draw(&mut panel, one, &unit);
     }
-    let names = tried.iter().map(|one| (one.system.index, one.system.name));
-    Figure { title: &view.title, panel: &panel, id, legend: legend(names), live: None }.render(table(tried, &unit))
+    let names: Vec<String> = tried.iter().map(|one| name_with_figure(one, stored_unit)).collect();
+    let names = tried.iter().zip(&names).map(|(one, name)| (one.system.index, name.as_str()));
+    Figure { title: &view.title, panel: &panel, id, legend: legend(names), live: None }
+        .render(table(tried, of_clients, &unit))
 }
 
 /// The line's name, where low rates have few marks: above it, unless that is the picture's upper edge.
@@ -103,20 +122,23 @@ fn promised(panel: &Panel, y: f64, name: &str) -> String {
 
 fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
     let index = tried.system.index;
-    if !tried.found.is_empty() {
-        let mean = tried.found.iter().map(|rate| rate.ln()).sum::<f64>() / tried.found.len() as f64;
-        let at = mean.exp().log10();
+    if let Some(found) = estimate(tried) {
+        let at = found.log10();
         panel.layers.push(Layer::Line(vec![(at, panel.y.lo), (at, panel.y.hi)], Ink::Line(index)));
     }
-    for (point, rate) in placed(tried) {
+    for (point, load) in placed(tried) {
         let class = if point.is_kept == Some(true) { "pt" } else { "pt void" };
         let title = |name: &str, us: f64| {
-            let rate = significant(rate, 4, Script::Typographic);
-            format!("{} at {rate}/s: {name} {} {}", tried.system.name, unit.print(us, Script::Typographic), unit.name())
+            let load = match point.clients {
+                Some(1) => "with 1 client".to_owned(),
+                Some(clients) => format!("with {clients} clients"),
+                None => format!("at {}/s", rate_text(load)),
+            };
+            format!("{} {load}: {name} {} {}", tried.system.name, unit.print(us, Script::Typographic), unit.name())
         };
         let mut mark = |name: &str, us: f64, radius: f64| {
             panel.marks.push(Mark {
-                x: rate.log10(),
+                x: load.log10(),
                 y: unit.convert(us).log10(),
                 shape: Shape::of_series(index),
                 radius,
@@ -133,17 +155,17 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
     }
 }
 
-/// The points in the order of their rates.
-fn table(tried: &[Tried<'_>], unit: &RowUnit<'_>) -> Markup {
+/// The points in the order of their loads.
+fn table(tried: &[Tried<'_>], of_clients: bool, unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr {
-                th { "system" } th.num { "due, 1/s" } th.num { "ended, 1/s" } th.num { "median, " (unit.name()) }
+                th { "system" } th.num { (if of_clients { "clients" } else { "due, 1/s" }) } th.num { "ended, 1/s" } th.num { "median, " (unit.name()) }
                 th.num { "p99, " (unit.name()) } th.num { "late" } th.num { "failed" } th { "kept" }
             } }
             tbody { @for one in tried { @for point in sorted(&one.points) { tr {
                 th scope="row" { bdi { (one.system.name) } }
-                td.num { (point.rate.map_or_else(|| "as answered".to_owned(), rate_text)) }
+                td.num { (point.load().map_or_else(|| "as answered".to_owned(), rate_text)) }
                 td.num { (rate_text(point.throughput)) }
                 td.num { (time_text(point.response_p50_us, unit)) }
                 td.num { (time_text(point.response_p99_us, unit)) }
@@ -182,6 +204,6 @@ fn share(share: f64) -> String {
 
 fn sorted<'a>(points: &[&'a LoadPoint]) -> Vec<&'a LoadPoint> {
     let mut sorted = points.to_vec();
-    sorted.sort_by(|a, b| a.rate.unwrap_or(f64::INFINITY).total_cmp(&b.rate.unwrap_or(f64::INFINITY)));
+    sorted.sort_by(|a, b| a.load().unwrap_or(f64::INFINITY).total_cmp(&b.load().unwrap_or(f64::INFINITY)));
     sorted
 }

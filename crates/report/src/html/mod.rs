@@ -119,7 +119,7 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     if !figures.is_empty() {
         parts.push(part("forest", "Changes", "Changes", FOREST, html! { div.grid { @for f in &figures { (f) } } }));
     }
-    let capacities = capacity::figures(&index);
+    let capacities = capacity::figures(&index, set);
     if !capacities.is_empty() {
         let content = html! { div.grid { @for figure in &capacities { (figure) } } };
         parts.push(part("capacity", "Capacity", "The load that the promise allows", CAPACITY, content));
@@ -210,8 +210,8 @@ const LIMITS: &str = "The published summary of response times: who was within th
                       keep their thought (1 s) and their attention (10 s).";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
-const CAPACITY: &str = "Each run sought the highest rate at which the promise holds, by short runs, each a pair of marks: the 99th \
-                        percentile of the response times, from the intended start, and below it, smaller, their median, which \
+const CAPACITY: &str = "Each run sought the highest load at which the promise holds, by short runs, each a pair of marks: the 99th \
+                        percentile of the response times, under a rate from the intended start, and below it, smaller, their median, which \
                         stands alone where there were too few responses. A hollow mark did not keep the promise, which is the \
                         horizontal line. Vertical lines are the capacities, the means of the rounds.";
 const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \

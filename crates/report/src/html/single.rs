@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use maud::{Markup, html};
 use model::Role;
 
-use crate::comparison::{ComparisonSet, Figure};
-use crate::labels::{absent_of, arrow, better_words, design, estimator_words, metric_name, unit_of};
+use crate::comparison::{Bound, ComparisonSet, Figure};
+use crate::labels::{absent_of, arrow, better_words, design, estimator_words, figure_of, metric_name, unit_of};
 use crate::number::{RowUnit, Script, half, percent};
 
 /// Figures instead of comparisons.
@@ -48,7 +48,8 @@ fn span(figures: &[&Figure]) -> Markup {
 }
 
 fn print(figure: &Figure, value: f64) -> String {
-    format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
+    let sign = figure.side.bound.map_or("", Bound::sign);
+    format!("{sign}{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
 }
 
 pub fn table(set: &ComparisonSet) -> Markup {
@@ -97,9 +98,9 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
                 @for warning in &figure.warnings { br; span.half { (warning.text()) } }
             }
             td.num data-l="figure" data-v=[figure.side.estimate.map(|value| value.to_string())] {
-                @match figure.side.estimate {
-                    Some(value) => span {
-                        (unit.print(value, Script::Typographic))
+                @match figure_of(&figure.side, &unit, Script::Typographic) {
+                    Some(text) => span {
+                        (text)
                         @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                     }
                     None => span.na { (absent_of(&figure.side)) @for (reason, _) in &figure.side.unavailable { " " (reason) } }

@@ -7,8 +7,8 @@ use super::forest::verdict_class;
 use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, Pairing, Rules, Side, Table};
 use crate::labels::{
-    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, interval_words, metric_name,
-    of_one_look, primary_family, reason_of_all, row_unit, table_title,
+    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, figure_of, interval_words,
+    metric_name, of_one_look, primary_family, reason_of_all, row_unit, table_title,
 };
 use crate::number::{RowUnit, Script, half, p_value, percent};
 
@@ -128,9 +128,9 @@ fn line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, u
 fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     html! {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
-            @match side.estimate {
-                Some(value) => span {
-                    (unit.print_to(value, side.half_width, Script::Typographic))
+            @match figure_of(side, unit, Script::Typographic) {
+                Some(figure) => span {
+                    (figure)
                     @if let Some(share) = side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                 }
                 None => { (absent_of(side)) }

@@ -24,6 +24,8 @@ pub struct LoadTried {
     pub state: String,
     /// Operations a second that were due; null where each client asked as soon as it was answered.
     pub rate: Option<f64>,
+    /// The clients that asked, where their number is sought; else null.
+    pub clients: Option<u32>,
     /// Operations a second that succeeded.
     pub throughput: f64,
     /// Median of the response times from their intended start, in microseconds; null of too few.
@@ -34,7 +36,7 @@ pub struct LoadTried {
     pub late_share: f64,
     /// What failed, from 0 to 1.
     pub failed_share: f64,
-    /// Whether it kept the promise; null where no rate was due.
+    /// Whether it kept the promise; null where the load is none of those that are sought.
     pub is_kept: Option<bool>,
     /// Whether the load generator was at its own limit.
     pub is_client_saturated: bool,
@@ -56,6 +58,7 @@ pub(super) fn tried(evidence: &Evidence) -> Vec<LoadTried> {
                 round: run.planned.round,
                 state: run.state.as_str().to_owned(),
                 rate: point.rate,
+                clients: point.clients,
                 throughput: point.throughput,
                 response_p50_us: point.response_p50_us,
                 response_p99_us: point.response_p99_us,

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{Runs, TextOptions, every_row};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
-use crate::labels::{RowNotes, absent_of, arrow, change, metric_name, row_unit};
+use crate::labels::{RowNotes, absent_of, arrow, change, figure_of, metric_name, row_unit};
 use crate::number::{RowUnit, Script, half, percent};
 
 /// Letters of a side's name over its column, where there is room for names.
@@ -155,10 +155,7 @@ fn cells(row: &Comparison) -> [String; 5] {
 }
 
 fn figure_text(side: &Side, unit: &RowUnit<'_>) -> String {
-    match side.estimate {
-        Some(value) => unit.print_to(value, side.half_width, Script::Plain),
-        None => absent_of(side).to_owned(),
-    }
+    figure_of(side, unit, Script::Plain).unwrap_or_else(|| absent_of(side).to_owned())
 }
 
 /// `no verdict: unequal durability (1)`.
@@ -174,9 +171,9 @@ fn verdict_cell(row: &Comparison, word: &str, rest: &str, marks: &str) -> String
 
 /// `18 400` and `±1 %`, of a single system.
 pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
-    let Some(estimate) = side.estimate else { return vec![absent_of(side).to_owned()] };
+    let Some(figure) = figure_of(side, unit, Script::Plain) else { return vec![absent_of(side).to_owned()] };
     let half = side.half_width.map(|share| half(share, Script::Plain));
-    [Some(unit.print_to(estimate, side.half_width, Script::Plain)), half].into_iter().flatten().collect()
+    [Some(figure), half].into_iter().flatten().collect()
 }
 
 fn verdict_style(row: &Comparison) -> Ansi {

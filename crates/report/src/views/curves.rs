@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
-use crate::labels::{latency_of, of_one_look, rate_words};
+use crate::labels::{latency_of, metric_name, of_one_look, rate_words};
 use crate::number::{RowUnit, Script, percent, significant};
 use crate::text::{Align, clipped};
 
@@ -68,7 +68,12 @@ fn mean(point: &CurvePoint) -> Entry {
     let mean = point.mean().ok_or_else(|| point.rate.missing());
     let entry = Entry::from_reading(mean, Form::Significant).with_half(point.rate.half_width);
     let text = point.void.as_ref().map(|void| format!("({})", void.text()));
-    Entry { interval: point.interval().map(<[f64; 2]>::from), text: text.unwrap_or_default(), ..entry }
+    Entry {
+        interval: point.interval().map(<[f64; 2]>::from),
+        text: text.unwrap_or_default(),
+        bound: point.rate.bound,
+        ..entry
+    }
 }
 
 fn latency(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
@@ -342,7 +347,7 @@ pub fn clients(set: &ComparisonSet) -> Vec<View> {
         return Vec::new();
     }
     let charts = set.clients.iter().enumerate().flat_map(|(number, group)| {
-        let title = format!("{}: throughput by clients", group.label);
+        let title = format!("{}: {} by clients", group.label, metric_name(&group.metric.id));
         [curve(group, TRANSACTIONS, title, format!("clients-{number}")), client_bars(group, number)]
     });
     charts.chain([View::Table(peaks(set))]).collect()
@@ -359,7 +364,7 @@ fn client_bars(group: &CurveGroup, number: usize) -> View {
     let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
     View::Bars(Bars {
         family: TRANSACTIONS,
-        title: format!("{}: throughput at {} clients", group.label, listed.join(", ")),
+        title: format!("{}: {} at {} clients", group.label, metric_name(&group.metric.id), listed.join(", ")),
         unit: format!("{}: mean of the runs{interval}", group.metric.unit),
         groups: at.iter().map(|one| client_group(group, *one)).collect(),
         id: format!("clients-bars-{number}"),

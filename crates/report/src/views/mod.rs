@@ -13,7 +13,7 @@ use model::{Absence, NoValue};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::comparison::{Comparison, ComparisonSet, MetricFilter, Options, compare};
+use crate::comparison::{Bound, Comparison, ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
 use crate::labels::{absent, change, unfinished_above};
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
@@ -186,6 +186,9 @@ pub struct Entry {
     /// Words: a name, or what is said of the number.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// What the number is if it is a bound of a capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Bound>,
     /// Half the interval of the mean, as a share of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
@@ -306,7 +309,7 @@ impl Entry {
                 (Some(missing), _) => absent(missing.kind).to_owned(),
             };
         };
-        match self.form {
+        let figure = match self.form {
             Form::Significant | Form::Dash => significant(value, 3, script),
             Form::Fixed(decimals) => fixed(value, decimals),
             Form::Whole => whole(value.max(0.0).round() as u64, script),
@@ -332,7 +335,8 @@ impl Entry {
             Form::Gain => format!("{value:.*}x", if value < 1.15 { 2 } else { 1 }),
             Form::GainOf(_) => format!("{}×", significant(value, 3, script)),
             Form::Change(change) | Form::Interval(change) => change.point(script),
-        }
+        };
+        format!("{}{figure}", self.bound.map_or("", Bound::sign))
     }
 
     /// The entry in one line.

@@ -95,9 +95,11 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
         .chain(sides.iter().map(|side| {
             let value = side.as_ref().and_then(|side| side.estimate);
             let said = if value.is_some() && value == best { STAR } else { "" };
+            let form = if unit.counts_whole() { Form::Whole } else { Form::Significant };
             Entry {
                 text: said.to_owned(),
-                ..Entry::or(value.map(|value| unit.convert(value)), Form::Significant, "no run has it")
+                bound: side.as_ref().and_then(|side| side.bound),
+                ..Entry::or(value.map(|value| unit.convert(value)), form, "no run has it")
             }
         }))
         .collect()
