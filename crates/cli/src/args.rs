@@ -92,6 +92,11 @@ pub enum Command {
     /// and removes at the end what it made there; things of others stay.
     #[command(verbatim_doc_comment)]
     Run(RunArgs),
+    /// Find how many clients a system carries within a response time: `run` with `--p99`
+    ///
+    /// `etalon capacity postgres://me@db1/bench --p99 20ms --script my.sql`
+    #[command(mut_arg("p99", |p99| p99.required(true)))]
+    Capacity(RunArgs),
     /// Write a commented plan for systems: what `run` with the same words would do
     Init(InitArgs),
     /// Continue an experiment that was interrupted
@@ -167,11 +172,16 @@ pub struct Question {
     /// Threads that make the load, at most one a client
     #[arg(long, short = 'j', value_name = "N", help_heading = heading::LOAD, hide_short_help = true)]
     pub threads: Option<String>,
-    /// Look for the highest load that answers 99 of 100 transactions within this time, such as `20ms`
+    /// Look for the most clients of whom 99 of 100 transactions are answered within this time, such as `20ms`
     ///
-    /// The load is one of a rate then, and not as fast as the clients can. `--clients` is the number of connections that carry it
+    /// Each client asks as soon as it is answered; the rate at which they ran is told as well. With `--clients` the highest rate is
+    /// looked for instead that so many connections carry: transactions come by chance, and wait where all are busy. Of disks it is
+    /// the rate
     #[arg(long, value_name = "TIME", help_heading = heading::LOAD)]
     pub p99: Option<String>,
+    /// The most clients that `--p99` tries; 64 without it
+    #[arg(long, value_name = "N", help_heading = heading::LOAD)]
+    pub max_clients: Option<String>,
     /// Time of the whole experiment, such as `5m`
     ///
     /// Rounds and runs are fitted into it. Without it two systems take about a minute

@@ -334,8 +334,17 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             format!("`--set 'benchmarks.*.threads={threads}'` changes the plan's"),
         );
     }
-    let p99 = question.p99.as_deref().unwrap_or_default();
-    refuse(format!("`--p99 {p99}`"), format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"))
+    if let Some(p99) = &question.p99 {
+        return refuse(
+            format!("`--p99 {p99}`"),
+            format!("`--set 'benchmarks.*.promise.response_p99={p99}'` changes the plan's"),
+        );
+    }
+    let most = question.max_clients.as_deref().unwrap_or_default();
+    refuse(
+        format!("`--max-clients {most}`"),
+        format!("`--set 'benchmarks.*.promise.max_clients={most}'` changes the plan's"),
+    )
 }
 
 /// The keys that the command line sets by options of their own.

@@ -33,7 +33,7 @@ const OPTIONS: &[(&[&str], &str)] = &[
     (&["--warmup", "--warm-up"], "`--set schedule.warmup=5s` is the warm-up of each run"),
     (
         &["--promise", "--max-latency", "--slo", "--p95"],
-        "`--p99 20ms` looks for the highest load that answers 99 of 100 transactions in this time",
+        "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time",
     ),
     (
         &["--tables", "--table-size", "--table_size"],
@@ -43,10 +43,6 @@ const OPTIONS: &[(&[&str], &str)] = &[
 
 /// Verbs of other tools, with what to type.
 const VERBS: &[(&[&str], &str)] = &[
-    (
-        &["capacity"],
-        "`etalon run URL --p99 20ms` looks for the highest load that answers 99 of 100 transactions in this time",
-    ),
     (
         &["replay", "capture", "record"],
         "étalon replays no recorded traffic: write what the application asks as a script, `etalon run URL --script my.sql`; \
@@ -105,7 +101,7 @@ mod tests {
             said(&["run", "--rate=5"]).contains("benchmarks.*.rate=100")
                 && !said(&["run", "--rate=5"]).contains("--target")
         );
-        assert!(said(&["capacity", "postgres://h/d"]).contains("etalon run URL --p99 20ms"));
+        assert!(said(&["capacity", "postgres://h/d"]).contains("--p99 <TIME>"));
         assert!(said(&["replay", "log"]).contains("étalon replays no recorded traffic"));
     }
 

@@ -20,8 +20,10 @@ const MOST_THREADS: u32 = 1_024;
 /// A load that queues where one client has a turn at once, with two clients a core.
 const FEWEST_BUSY: u32 = 4;
 const MOST_BUSY: u32 = 64;
-/// Connections that carry the load of a promise, and operations under way on a disk.
+/// Operations under way on a disk whose load keeps a promise.
 const CARRYING: u32 = 16;
+/// The most clients that a promise is tried with: servers take a hundred connections unless they are set otherwise.
+const MAX_CLIENTS: u32 = 64;
 
 /// A key with what is written for it and what it is.
 struct Key {
@@ -62,6 +64,8 @@ pub struct Load {
     threads: Option<u32>,
     /// The response time that 99 of 100 are promised.
     p99: Option<Duration>,
+    /// The most clients that it may be promised to.
+    max_clients: Option<u32>,
 }
 
 impl Load {
@@ -70,22 +74,57 @@ impl Load {
     /// # Errors
     /// One is none, or out of its range.
     pub fn from_question(question: &Question) -> Result<Load, CliError> {
-        Ok(Load {
+        let load = Load {
             clients: counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
             scale: counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
             threads: counts("--threads", "a number of threads", question.threads.as_slice(), 0..=MOST_THREADS)?.pop(),
             p99: question.p99.as_deref().map(promised).transpose()?,
-        })
+            max_clients: counts(
+                "--max-clients",
+                "a number of clients",
+                question.max_clients.as_slice(),
+                1..=MOST_CLIENTS,
+            )?
+            .pop(),
+        };
+        match load.max_clients {
+            Some(most) if load.p99.is_none() => Err(CliError::user(format!(
+                "`--max-clients {most}` bounds a search, and nothing is sought"
+            ))
+            .hint("`--p99 20ms` looks for the most clients that are answered in this time; `--clients` says how many")),
+            Some(most) if !load.clients.is_empty() => Err(CliError::user(format!(
+                "`--max-clients {most}` bounds a search for clients, and `--clients` says how many"
+            ))
+            .hint("leave one of them out: with `--clients` the highest rate is sought")),
+            _ => Ok(load),
+        }
     }
 
-    /// The key that asks for the highest load that keeps the promise.
-    fn promise(&self) -> Option<Key> {
+    /// The keys that ask for the highest rate that keeps the promise.
+    fn promised_rate(&self) -> Option<Key> {
         let within = duration::format(self.p99?);
         Some(Key {
             name: "promise",
             value: format!("{{ response_p99 = {}, errors = 0.001 }}", quoted(&within)),
-            about: "The highest load at which 99 of 100 are answered in this time, and one in a thousand fails at most.",
+            about: "The highest rate at which 99 of 100 are answered in this time, and one in a thousand fails at most.",
         })
+    }
+
+    /// The keys that ask for the highest load that keeps the promise: a rate of so many clients, or as many as it may be.
+    fn promised_load(&self) -> Vec<Key> {
+        let Some(within) = self.p99.map(duration::format) else { return Vec::new() };
+        if self.clients.is_empty() {
+            let most = self.max_clients.unwrap_or(MAX_CLIENTS);
+            return vec![Key {
+                name: "promise",
+                value: format!("{{ response_p99 = {}, errors = 0.001, max_clients = {most} }}", quoted(&within)),
+                about: "The most clients, up to `max_clients`, of whom 99 of 100 transactions are answered in this time, and one in \
+                        a thousand fails at most.",
+            }];
+        }
+        let about = "Transactions come by chance, as those of many users.";
+        let arrivals = Key { name: "arrivals", value: quoted("poisson"), about };
+        std::iter::once(arrivals).chain(self.promised_rate()).collect()
     }
 }
 
@@ -115,7 +154,9 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
             let refused = match (scripts.first(), load.scale.first()) {
                 (Some(script), _) => Some((format!("`{script}` is a script of SQL"), "leave the script out: ")),
                 (None, Some(scale)) => Some((format!("`--scale {scale}` is the size of tables"), "leave it out: ")),
-                (None, None) => None,
+                (None, None) => load
+                    .max_clients
+                    .map(|most| (format!("`--max-clients {most}` is of clients of a database"), "leave it out: ")),
             };
             match refused {
                 None => Ok(blocks(load)),
@@ -160,8 +201,8 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
     let busy = busy_clients();
     let clients = &load.clients;
     // What a commit takes, what many commits are worth together, and what reading takes: more cases take longer to be sure of.
-    let several: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, busy] };
-    let one = &several[several.len() - 1..];
+    let several: &[u32] = if load.p99.is_some() { &[] } else { &[1, busy] };
+    let one = &several[several.len().saturating_sub(1)..];
     let usual = [("tpcb-like", clients_or(clients, several)), ("select-only", clients_or(clients, one))];
     let single: Vec<&str> = scripts.iter().flat_map(|script| singled(script)).collect();
     let scripts: Vec<(&str, Vec<u32>)> = match single.as_slice() {
@@ -263,12 +304,11 @@ impl Script {
                 value: quoted(&self.text),
                 about: "Built in, or the path of a file. `\"a.sql@9, b.sql\"` mixes two by weights.",
             },
-            Key {
-                name: "clients",
-                value: list(clients),
-                about: "At the same time, each on a connection of its own. Each value is a case.",
-            },
         ];
+        if !clients.is_empty() {
+            let about = "At the same time, each on a connection of its own. Each value is a case.";
+            keys.push(Key { name: "clients", value: list(clients), about });
+        }
         let scale = (!load.scale.is_empty()).then(|| list(&load.scale));
         match (&self.tables, scale) {
             (TablesOf::Own { .. }, scale) => {
@@ -286,19 +326,12 @@ impl Script {
                 .hint("leave it out: a script in super-smack's language says itself how many rows its tables have"));
             }
         }
-        match (load.promise(), self.kind) {
-            (Some(_), ScriptKind::Smack) => {
-                return Err(CliError::user(format!(
-                    "`--p99` needs a rate, and `{name}` is in super-smack's language, which has none"
-                ))
+        let promised = load.promised_load();
+        if !promised.is_empty() && self.kind == ScriptKind::Smack {
+            return Err(CliError::user(format!("`--p99` takes no script in super-smack's language, as `{name}` is"))
                 .hint("write it in pgbench's language"));
-            }
-            (Some(promise), ScriptKind::Sql) => {
-                let about = "Transactions come by chance, as those of many users.";
-                keys.extend([Key { name: "arrivals", value: quoted("poisson"), about }, promise]);
-            }
-            (None, _) => {}
         }
+        keys.extend(promised);
         if let (Some(threads), ScriptKind::Sql) = (load.threads, self.kind) {
             keys.push(Key { name: "threads", value: threads.to_string(), about: "Threads that make the load." });
         }
@@ -429,7 +462,7 @@ fn stem_of(script: &str) -> String {
 fn blocks(load: &Load) -> Asked {
     let usual: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, 32] };
     let depths = list(&clients_or(&load.clients, usual));
-    let paged = || std::iter::once(depth_key(&depths)).chain(load.promise()).collect();
+    let paged = || std::iter::once(depth_key(&depths)).chain(load.promised_rate()).collect();
     let mut benchmarks = vec![
         bench("read-pages", "read", "Pages at random places: what a cache misses.", paged()),
         bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", paged()),

@@ -244,7 +244,7 @@ impl Question {
     /// Whether it says more than which systems and how long, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
         let has_lists = !(self.clients.is_empty() && self.script.is_empty() && self.scale.is_empty());
-        has_lists || self.threads.is_some() || self.p99.is_some()
+        has_lists || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }
 
     /// The `--name`.

@@ -32,7 +32,7 @@ use crate::printer::Printer;
 
 pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
     match command {
-        Command::Run(args) => run::run(&args, printer),
+        Command::Run(args) | Command::Capacity(args) => run::run(&args, printer),
         Command::Init(args) => init::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
         Command::Extend(args) => extend::run(&args, printer),

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use conductor::Registry;
-use conductor::capacity_run::{self, MOST_RUNS, RUNS, usual_loads};
-use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Reset, SystemPlan};
+use conductor::capacity_run::{self, most_loads, usual_loads};
+use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Promise, Reset, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
@@ -287,11 +287,16 @@ fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
 
 /// What the time is counted with, and what ends it.
 fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
-    if seeks(plan) {
+    let searches: BTreeSet<(u32, u32)> = plan
+        .cases()
+        .iter()
+        .filter(|case| Promise::from_point(&case.point).is_some())
+        .map(|case| (usual_loads(case), most_loads(case)))
+        .collect();
+    for (usual, most) in searches {
         let lengthened = lengthened_text(plan, whole).map_or_else(String::new, |text| format!("; {text}"));
         let said = format!(
-            "a run that seeks a capacity is counted with {RUNS} short runs, as most take; where the first was held back, one \
-             takes up to {MOST_RUNS}{lengthened}"
+            "a run that seeks a capacity is counted with {usual} short runs, as most take, and takes {most} at most{lengthened}"
         );
         text.push_str(&wrapped(&said, width, 4));
     }

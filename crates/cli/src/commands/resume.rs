@@ -216,7 +216,11 @@ fn extended_like(started: &Plan, stored: &Plan) -> Plan {
 
 /// The plan's source by the stored command line.
 fn source_of(header: &Header) -> Option<PlanSource> {
-    let Command::Run(args) = Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command else { return None };
+    let (Command::Run(args) | Command::Capacity(args)) =
+        Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command
+    else {
+        return None;
+    };
     let mut source = args.source;
     if let (Some(path), Some(plan)) = (&header.plan_path, source.question.what.first_mut()) {
         plan.clone_from(path);

@@ -367,10 +367,19 @@ fn a_promise_is_answered_with_a_capacity() {
     assert!((270.0..=303.0).contains(&expected), "{expected} s");
     let ran = scene.etalon(&[&["run", "--quick"], &asked[..]].concat());
     ran.says(0, &[]);
-    assert!(ran.stdout.starts_with("sim alone, capacity of select-only at its promise: 1"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("sim carries 1"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("tx/s with 99 % under 20ms in select-only"), "{}", ran.stdout);
+    let clients = planned(&scene, &[SIM, "--p99", "20ms", "--max-clients", "32"]);
+    let points: Vec<&Value> = clients["benchmarks"].as_array().unwrap().iter().map(|one| &one["points"][0]).collect();
+    assert_eq!(points.len(), 2);
+    assert!(points.iter().all(|point| point["promise.max_clients"] == 32 && point["arrivals"].is_null()), "{points:?}");
     let disks = planned(&scene, &["/tmp", "--p99", "2ms"]);
     assert_eq!(disks["benchmarks"].as_array().unwrap().len(), 2);
     scene.etalon(&["plan", SIM, "--p99", "20"]).says(2, &["`20` has no unit", "`--p99 20ms`"]);
+    scene.etalon(&["plan", SIM, "--max-clients", "9"]).says(2, &["nothing is sought", "--p99 20ms"]);
+    let both = [SIM, "--p99", "9ms", "--clients", "4", "--max-clients", "9"];
+    scene.etalon(&[&["plan"], &both[..]].concat()).says(2, &["leave one of them out"]);
+    scene.etalon(&["plan", "/tmp", "--p99", "9ms", "--max-clients", "9"]).says(2, &["the systems are disks"]);
     scene.etalon(&["plan", "quickstart", "--p99", "9ms"]).says(2, &["--set 'benchmarks.*.promise.response_p99=9ms'"]);
     scene.etalon(&["plan", "mysql", "--script", "select-key", "--p99", "9ms"]).says(2, &["super-smack's language"]);
 }
