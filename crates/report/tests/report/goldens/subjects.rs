@@ -301,7 +301,7 @@ pub fn marks() -> Subject {
     let of_wal = |run: &&store::StoredRun| made.evidence.cases[run.planned.case as usize].system == "wal";
     let positions: Vec<u32> = made.evidence.runs.iter().filter(of_wal).map(|run| run.planned.position).collect();
     let kinds = MarkKind::ALL.into_iter().filter(|kind| kind.of_durability().is_none());
-    for (kind, position) in kinds.zip(positions) {
+    for (kind, position) in kinds.zip(positions.into_iter().cycle()) {
         made.mark(position, kind, &format!("what a run says of {}", kind.as_str()));
     }
     made.into()
