@@ -284,10 +284,11 @@ impl Queue {
         let estimate = stats::Estimator::Geometric.apply(&sample, stats::Direction::Higher).unwrap();
         let room = 1.0 + stats::relative_half_width(&sample, 0.95).unwrap();
         let short_runs = store.points().unwrap().len();
-        // Clients are printed as whole numbers.
-        let ends = [estimate / room, estimate * room];
-        let [lo, hi] = if metric == model::metric::CAPACITY_CLIENTS { ends.map(f64::round) } else { ends };
-        FoundKnee { estimate, interval: lo..=hi, short_runs }
+        let (lo, hi) = (estimate / room, estimate * room);
+        // Clients are printed as whole numbers, rounded outward.
+        let is_of_clients = metric == model::metric::CAPACITY_CLIENTS;
+        let interval = if is_of_clients { (lo + 1e-6).floor()..=(hi - 1e-6).ceil() } else { lo..=hi };
+        FoundKnee { estimate, interval, short_runs }
     }
 }
 

@@ -10,6 +10,9 @@ use crate::labels::figure_of;
 use crate::number::{RowUnit, Script, count};
 use crate::text::clean;
 
+/// A number of clients that is off by less is whole.
+const EXACT: f64 = 1e-6;
+
 /// The answer for a single system: what it did in each case, or the range from the lowest to the highest where the
 /// cases do not fit with the trail.
 pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
@@ -121,8 +124,10 @@ fn load_text(load: &Figure) -> String {
         (Some(Bound::Below), _) if unit.counts_whole() && estimate <= 1.0 => "not even 1 client".to_owned(),
         (Some(_), _) | (None, None) => figure,
         (None, Some(share)) => {
-            let ends = [estimate / (1.0 + share), estimate * (1.0 + share)]
-                .map(|end| unit.print_to(end, load.side.half_width, Script::Plain));
+            let [low, high] = [estimate / (1.0 + share), estimate * (1.0 + share)];
+            // Whole numbers are rounded outward, so that they hold what the interval holds.
+            let ends = if unit.counts_whole() { [(low + EXACT).floor(), (high - EXACT).ceil()] } else { [low, high] };
+            let ends = ends.map(|end| unit.print_to(end, load.side.half_width, Script::Plain));
             // Ends that round to one number add nothing.
             if ends[0] == ends[1] { figure } else { format!("{figure} ({} to {})", ends[0], ends[1]) }
         }
