@@ -46,9 +46,9 @@ mod linux {
     use std::os::unix::fs::FileTypeExt;
     use std::path::{Path, PathBuf};
 
-    use super::super::{existing, os};
+    use super::super::{existing, mount_of, os};
     use super::{Layer, LayerKind};
-    use crate::system::{mounts, text};
+    use crate::system::text;
 
     /// Ends a loop device that lies on itself.
     const DEEPEST: u32 = 16;
@@ -61,9 +61,7 @@ mod linux {
             let folder = format!("/sys/dev/block/{number}");
             std::fs::canonicalize(&folder).map_err(|cause| format!("cannot find {folder}: {cause}"))?
         } else {
-            let mounts = os::mounts()?;
-            let mount = mounts::find(&mounts, &place).ok_or("no mounted filesystem is above it")?;
-            os::own_device_folder(mount)?
+            os::own_device_folder(&mount_of(&place)?)?
         };
         below_device(&folder, depth, layers)
     }

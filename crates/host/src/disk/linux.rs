@@ -7,7 +7,11 @@ use crate::system::mounts::{Mount, parse_mountinfo};
 use crate::system::text;
 
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
-    Ok(parse_mountinfo(&text::read("/proc/self/mountinfo")?))
+    mounts_of("self")
+}
+
+pub(super) fn mounts_of(process: &str) -> Result<Vec<Mount>, String> {
+    Ok(parse_mountinfo(&text::read(format!("/proc/{process}/mountinfo"))?))
 }
 
 pub(super) fn backing(_mount: &Mount) -> Option<Backing> {

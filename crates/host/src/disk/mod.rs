@@ -12,6 +12,7 @@ mod linux;
 mod macos;
 mod probe;
 mod reached;
+mod seen;
 mod temperature;
 #[cfg(windows)]
 mod windows;
@@ -32,6 +33,7 @@ pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
 pub use reached::{LayerCounters, LayerTraffic, Reached, ReachedShare, RequestedBytes};
+pub use seen::{diverted, seen_by};
 pub use temperature::{Temperature, temperatures};
 
 use crate::error::HostError;
@@ -126,9 +128,24 @@ fn block_size_bytes(place: &Path, _mount: &mounts::Mount) -> Result<u64, String>
 
 #[cfg(unix)]
 fn mount_of(place: &Path) -> Result<mounts::Mount, String> {
-    let mounts = os::mounts().map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?;
-    let above = mounts::find(&mounts, place).ok_or("no mounted filesystem is above it in the system's list")?;
+    let (mounts, place) = mounts_over(place)?;
+    let above = mounts::find(&mounts, &place).ok_or("no mounted filesystem is above it in the system's list")?;
     Ok(above.clone())
+}
+
+/// The mounts among which a path without links lies, and the path as it is written there.
+#[cfg(unix)]
+fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
+    let (mounts, place) = match seen::split(place) {
+        Some((process, place)) => (seen::mounts_of(process), place),
+        None => (os::mounts(), place.to_owned()),
+    };
+    Ok((mounts.map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?, place))
+}
+
+#[cfg(windows)]
+fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
+    Ok((Vec::new(), place.to_owned()))
 }
 
 /// Also for a path that does not exist yet.
@@ -193,6 +210,10 @@ pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
 /// Links resolved; or the nearest existing folder above.
 pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
+    if let Some((process, path)) = seen::split(&absolute) {
+        let place = seen::resolved(process, &path).map_err(HostError::at("find", &path))?;
+        return Ok(seen::below_root(process, &place));
+    }
     let mut candidate = absolute.as_path();
     loop {
         match dunce::canonicalize(candidate) {

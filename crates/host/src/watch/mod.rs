@@ -185,6 +185,14 @@ fn servers(measured: &Measured) -> Result<Vec<u32>, String> {
         Some(Whereabouts::Unknown(reason)) => {
             Err(format!("the load of other programs is not told apart from the server's: {reason}"))
         }
+/// A process of this machine that listens at an address, if it can be known.
+pub fn listening_process(listener: &Listener) -> Option<u32> {
+    match listener::find(listener) {
+        Whereabouts::Here(pids) => pids.first().copied(),
+        Whereabouts::Elsewhere | Whereabouts::Unknown(_) => None,
+    }
+}
+
     }
 }
 
