@@ -3,13 +3,40 @@
 use std::path::{Path, PathBuf};
 
 use host::disk::{Backing, Flushes};
+use host::watch::Listener;
 use model::{Durability, DurabilityTier, Facts, Nature};
 
 /// What is known of the place that the data is in.
 pub(crate) enum DataPlace {
     /// Accessible from this machine.
-    Here(PathBuf),
+    Here(DataFolder),
     Elsewhere(String),
+}
+
+/// The data folder of a server on this machine, whose process may have mounts of its own.
+pub(crate) struct DataFolder {
+    path: PathBuf,
+    process: Option<u32>,
+}
+
+impl DataFolder {
+    /// The path by which étalon reaches what the server calls `path`; a relative one begins at the data folder.
+    pub(crate) fn reach(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = self.path.join(path);
+        self.process.map_or_else(|| path.clone(), |process| host::disk::seen_by(process, &path))
+    }
+
+    /// A folder of the server's, and the files in it that are links or are mounted, if their names begin with one of these.
+    pub(crate) fn with_files(&self, folder: impl AsRef<Path>, beginnings: &[&str]) -> Vec<PathBuf> {
+        let folder = self.reach(folder);
+        let mut found = host::disk::diverted(&folder);
+        found.retain(|file| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            beginnings.iter().any(|beginning| name.starts_with(beginning))
+        });
+        found.push(folder);
+        found
+    }
 }
 
 /// What commits wait for.
@@ -75,12 +102,14 @@ impl Keeping {
 const STORAGE: &str = "durability.storage";
 
 impl DataPlace {
-    /// Makes the place of a folder on this machine, if it is accessible.
-    pub(crate) fn here(folder: PathBuf) -> DataPlace {
-        if folder.is_dir() {
+    /// Makes the place of a folder that a process of this machine uses, if it is accessible.
+    pub(crate) fn here(path: PathBuf, process: Option<u32>) -> DataPlace {
+        let folder = DataFolder { path, process };
+        // What belongs to another user is not reached by its process.
+        if folder.reach("").is_dir() || folder.path.is_dir() {
             DataPlace::Here(folder)
         } else {
-            DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.display()))
+            DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.path.display()))
         }
     }
 
@@ -90,7 +119,7 @@ impl DataPlace {
 
     /// `others` finds by the data folder what else the data is in: the log, tables in places of their own. Each may be on another
     /// device, and the weakest counts.
-    pub(crate) fn add_to(&self, facts: &mut Facts, others: impl FnOnce(&Path) -> Vec<PathBuf>) -> Keeping {
+    pub(crate) fn add_to(&self, facts: &mut Facts, others: impl FnOnce(&DataFolder) -> Vec<PathBuf>) -> Keeping {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
@@ -99,10 +128,11 @@ impl DataPlace {
                 return Keeping::Disk;
             }
         };
-        facts.passing("data_directory.path", folder.display().to_string());
-        facts.absorb("data_directory", host::facts::path_facts(folder));
+        facts.passing("data_directory.path", folder.path.display().to_string());
+        let path = folder.reach("");
+        facts.absorb("data_directory", host::facts::path_facts(&path));
         let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();
-        others.into_iter().fold(Keeping::for_path(folder, facts), Keeping::or_weaker)
+        others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::or_weaker).through(folder.process)
     }
 
     /// Lowers a promised durability to what the place can keep, and gives the reason.
@@ -113,6 +143,11 @@ impl DataPlace {
         }
         durability
     }
+}
+
+/// The process that listens at an address, or else the one that the server has named: a container has numbers of its own.
+pub(crate) fn server_process(listener: &Listener, named: Option<u32>) -> Option<u32> {
+    host::watch::listening_process(listener).or(named)
 }
 
 /// A possible password: only whether it is set.

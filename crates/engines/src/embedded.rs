@@ -250,8 +250,11 @@ impl EmbeddedFile {
 
     /// Adds to the facts where the data is, and what is left there of what the engine's commits promise.
     pub fn add_facts(&self, facts: &mut Facts, promised: Durability) {
-        let place = DataPlace::here(folder_of(&self.path).to_owned());
-        let keeping = place.add_to(facts, |_| Vec::new()).through(Some(std::process::id()));
+        // The engine follows links before it names what it puts next to the file.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let place = DataPlace::here(folder_of(&path).to_owned(), Some(std::process::id()));
+        let companions = self.shape.companions.iter().map(|suffix| companion(&path, suffix));
+        let keeping = place.add_to(facts, |_| companions.collect());
         facts.passing("data_directory.path", self.path.display().to_string());
         facts.set_durability(&place.durability(promised, &keeping));
     }

@@ -14,7 +14,7 @@ use super::room;
 use super::session::variables;
 use super::url::Place;
 use super::{counters, durability};
-use crate::data_place::{DataPlace, hidden};
+use crate::data_place::{DataFolder, DataPlace, hidden, server_process};
 use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
 use crate::mysql::lane::Client;
@@ -100,15 +100,9 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let place = data_place(&settings, endpoint);
     let (database, folders) = folders_of_tables(client, tables);
     let keeping = place.add_to(&mut facts, |data| {
-        let named = PLACES.iter().filter_map(|name| settings.get(*name));
-        let binary_log = settings.get("log_bin_basename").and_then(|name| Path::new(name).parent());
-        let named = named.map(PathBuf::from).chain(binary_log.map(Path::to_owned));
         // The database's folder may be a link.
-        named.chain([database]).chain(folders).map(|place| data.join(place)).collect()
-    });
-    let keeping = keeping.through(match &place {
-        DataPlace::Here(folder) => process_of(folder, &setting("pid_file")),
-        DataPlace::Elsewhere(_) => None,
+        let tables = [database].into_iter().chain(folders).flat_map(|folder| data.with_files(folder, &[""]));
+        logs(data, &settings).into_iter().chain(tables).collect()
     });
     let redo_log = redo_log(client)?;
     if let Some(enabled) = &redo_log {
@@ -230,7 +224,12 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
         Place::Socket(_) => true,
         Place::Tcp { .. } => endpoint.address.is_local() && (socket.exists() || folder.join(socket).exists()),
     };
-    if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
+    if !here {
+        return DataPlace::on_another_machine();
+    }
+    let pid_file = settings.get("pid_file").map(|file| folder.join(file));
+    let named = pid_file.and_then(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
+    DataPlace::here(folder, server_process(&endpoint.address.listener(), named))
 }
 
 /// Settings that name a folder of data or log, absolute or within the data folder.
@@ -247,6 +246,28 @@ fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathB
         Tables::Own => SCHEMA.to_owned(),
         Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
     };
+/// Beginnings of the names of InnoDB's files that are no table's: logs, system tablespaces, the doublewrite buffer.
+const OWN_FILES: [&str; 6] = ["ib_logfile", "ibdata", "undo", "#innodb_redo", "#ib_", "mysql.ibd"];
+
+/// Where the server's logs and InnoDB's own files are, and those of the files that are elsewhere.
+fn logs(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> {
+    let setting = |name: &str| Path::new(settings.get(name).map_or("", String::as_str));
+    let [data_home, log_home, undo] = PLACES.map(setting);
+    let mut found: Vec<PathBuf> = [Path::new(""), data_home, log_home, undo]
+        .iter()
+        .flat_map(|folder| data.with_files(folder, &OWN_FILES))
+        .collect();
+    found.extend(data.with_files(log_home.join("#innodb_redo"), &[""]));
+    let system = setting("innodb_data_file_path").to_str().unwrap_or_default().split(';');
+    let files = system.filter_map(|file| file.split(':').next().filter(|name| !name.is_empty()));
+    found.extend(files.map(|file| data.reach(data_home.join(file))));
+    let binary_log = setting("log_bin_basename");
+    if let (Some(folder), Some(name)) = (binary_log.parent(), binary_log.file_name()) {
+        found.extend(data.with_files(folder, &[&name.to_string_lossy()]));
+    }
+    found
+}
+
     let within = literal(&format!("%/{}/%", database.replace('_', "\\_")));
     let files = FILES
         .iter()

@@ -11,7 +11,7 @@ use super::connect::Endpoint;
 use super::durability;
 use super::pooler::Pooler;
 use super::url::Address;
-use crate::data_place::{DataPlace, hidden};
+use crate::data_place::{DataPlace, hidden, server_process};
 use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
@@ -104,15 +104,12 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         Tables::None => OTHERS_SCHEMAS.to_owned(),
     };
     let tablespaces = tablespaces(client, &schemas).map_err(failing_to(tried))?;
-    // The log may be a link to another device, as may the databases; both are invisible without access to the folder.
+    let database = client.one(DATABASE_FOLDER).map_err(failing_to(tried))?;
+    // The log may be a link to another device, as may the databases, and any file of either.
     let keeping = place.add_to(&mut facts, |data| {
-        let links = ["pg_wal", "base"].map(|name| std::fs::canonicalize(data.join(name)).ok());
-        links.into_iter().flatten().chain(tablespaces.iter().map(PathBuf::from)).collect()
+        let folders = ["pg_wal", "global", "pg_xact", &*database].map(|folder| data.with_files(folder, &[""]));
+        folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.reach(path))).collect()
     });
-    let process = match &place {
-        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(failing_to(tried))?.parse().ok(),
-        DataPlace::Elsewhere(_) => None,
-    };
     if !tablespaces.is_empty() {
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
@@ -124,7 +121,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
         isolation::add(&mut facts, &level, ISOLATION);
     }
-    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
+    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping);
     facts.set_durability(&durability);
     Ok(facts)
 }
@@ -221,7 +218,11 @@ pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataP
             return Ok(DataPlace::Elsewhere(reason.to_owned()));
         }
     };
-    Ok(if is_here(client, address)? { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+    if !is_here(client, address)? {
+        return Ok(DataPlace::on_another_machine());
+    }
+    let named = client.one("SELECT pg_catalog.pg_backend_pid()")?.parse().ok();
+    Ok(DataPlace::here(folder, server_process(&address.listener(), named)))
 }
 
 /// Whether the server is on this machine. A container's has another address from outside.
@@ -253,6 +254,10 @@ fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskErr
 const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
 /// What acts on rows of étalon's tables and is not étalon's: triggers, rules, policies, and checks, defaults and indexes that call a
+/// The folder of the session's database, where it is in no tablespace.
+const DATABASE_FOLDER: &str =
+    "SELECT 'base/' || oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
+
 /// function. The tables of a user's own script may have checks and defaults, which call none that can change a setting.
 const ADDED: &str = "SELECT coalesce(pg_catalog.string_agg(what || ' on ' || relname, ', ' ORDER BY relname, what), 'nothing') FROM \
                      (SELECT tgrelid AS of, 'trigger ' || tgname AS what FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \

@@ -64,6 +64,21 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_linked_file_in_memory_makes_the_data_volatile() {
+    let Some(memory) = crate::suite::in_memory("root") else { return };
+    let folder = folder();
+    let (link, real) = (folder.path().join("x.db"), memory.path().join("x.db"));
+    Connection::open(&real).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let system = system(format!("sqlite:{}", link.display()), &[]);
+    let mut request = OpenRequest::new(&system, workloads::system::Consent::OwnOnly);
+    request.tables = Tables::None;
+    let opened = Sqlite::Plain.open(&request).unwrap();
+    assert_eq!(opened.facts().unwrap().durability().unwrap().tier, DurabilityTier::Memory);
+}
+
 /// The tier that a run of a script is marked with.
 fn tier_of(system: &dyn System, script: &str, protocol: Protocol, clients: u32) -> Option<DurabilityTier> {
     let retry = Retry { max_tries: 0, within_ns: None };

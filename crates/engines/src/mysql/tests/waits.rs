@@ -1,5 +1,6 @@
 //! Commits that do not wait for the log whatever the settings say, and tables in memory.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::DurabilityTier;
@@ -9,7 +10,11 @@ use crate::server::testing::life::run_of;
 use crate::suite::{in_memory, marked_tier};
 use workloads::transactions::pgbench_tables;
 
-of_both_products!(commits_that_do_not_wait_for_the_log_are_marked, a_table_in_memory_makes_the_data_volatile);
+of_both_products!(
+    commits_that_do_not_wait_for_the_log_are_marked,
+    a_table_in_memory_makes_the_data_volatile,
+    a_file_of_the_log_in_memory_makes_the_data_volatile,
+);
 
 fn commits_that_do_not_wait_for_the_log_are_marked() {
     let system = start(Connect::Tcp, &[]);
@@ -57,4 +62,27 @@ fn a_table_in_memory_makes_the_data_volatile() {
     assert_eq!(tier(), DurabilityTier::Memory);
     system.run("DROP TABLE shop.t");
     assert_ne!(tier(), DurabilityTier::Memory);
+}
+
+fn a_file_of_the_log_in_memory_makes_the_data_volatile() {
+    let Some(folder) = in_memory("mysql") else { return };
+    let system = start(Connect::Tcp, &[]);
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let tier = || system.facts().unwrap().durability().unwrap().tier;
+    if tier() == DurabilityTier::Memory {
+        return println!("skipped: the folders of tests are in memory");
+    }
+    let data = PathBuf::from(system.text("SELECT @@datadir"));
+    let files = ["ib_logfile0", "ibdata1", "undo_001", "etalon/pgbench_tellers.ibd", "#innodb_redo/#ib_redo0"];
+    let there = files.iter().map(|file| data.join(file)).filter(|file| file.exists());
+    for file in there {
+        // The server holds the file.
+        let (kept, moved) = (file.with_extension("kept"), folder.path().join("file"));
+        std::fs::rename(&file, &kept).unwrap();
+        std::fs::write(&moved, "").unwrap();
+        std::os::unix::fs::symlink(&moved, &file).unwrap();
+        assert_eq!(tier(), DurabilityTier::Memory, "{}", file.display());
+        std::fs::rename(&kept, &file).unwrap();
+        assert_ne!(tier(), DurabilityTier::Memory, "{}", file.display());
+    }
 }

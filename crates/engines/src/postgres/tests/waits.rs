@@ -1,5 +1,6 @@
 //! Commits that do not wait for the log whatever the settings say, and tablespaces in memory.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::DurabilityTier;
@@ -86,5 +87,29 @@ fn a_tablespace_in_memory_makes_the_data_volatile() {
         assert_eq!(tier(), DurabilityTier::Memory, "{there}");
         system.run(back);
         assert_ne!(tier(), DurabilityTier::Memory, "{back}");
+    }
+}
+
+#[test]
+fn a_file_of_the_log_in_memory_makes_the_data_volatile() {
+    let Some(folder) = in_memory("postgres") else { return };
+    let system = start(Connect::Tcp, &[]);
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let tier = || system.facts().unwrap().durability().unwrap().tier;
+    if tier() == DurabilityTier::Memory {
+        return println!("skipped: the folders of tests are in memory");
+    }
+    let data = PathBuf::from(system.text("SHOW data_directory"));
+    let table = system.text("SELECT pg_relation_filepath('etalon.pgbench_history')");
+    let segment = system.text("SELECT 'pg_wal/' || pg_walfile_name(pg_current_wal_lsn())");
+    for file in [table, segment].map(|file| data.join(file)) {
+        // The server holds the file.
+        let (kept, moved) = (file.with_extension("kept"), folder.path().join("file"));
+        std::fs::rename(&file, &kept).unwrap();
+        std::fs::write(&moved, "").unwrap();
+        std::os::unix::fs::symlink(&moved, &file).unwrap();
+        assert_eq!(tier(), DurabilityTier::Memory, "{}", file.display());
+        std::fs::rename(&kept, &file).unwrap();
+        assert_ne!(tier(), DurabilityTier::Memory, "{}", file.display());
     }
 }
