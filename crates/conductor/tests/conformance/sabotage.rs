@@ -334,7 +334,7 @@ impl System for Sabotaged {
         if !matches!(self.sabotage, Sabotage::Pipeline | Sabotage::Reconnect) {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;
         }
-        let lane = InProcessLane::new(context.connect(1, |_| self.system.connect())?, program, &ExampleDialect)?;
+        let lane = InProcessLane::new(context.connect(1, |_, _| self.system.connect())?, program, &ExampleDialect)?;
         let texts = program.statements().iter().map(|message| message.sql(&ExampleDialect)).collect();
         let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0, texts, row: Vec::new() };
         worker::run(lane, program, &RealClock, context)

@@ -167,7 +167,7 @@ impl<L: Library> System for LibrarySystem<L> {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server(L::PRODUCT, program, context.traffic)?;
-        let connections = context.connect(1, |_| self.connect())?;
+        let connections = context.connect(1, |_, _| self.connect())?;
         worker::run(InProcessLane::new(connections, program, L::dialect())?, program, &RealClock, context)
     }
 

@@ -83,9 +83,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let setting = |name: &str| settings.get(name).cloned().unwrap_or_default();
     facts.identity("server.product", product(client.protocol.session.flavor, &setting("version_comment")));
     facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
-    for (name, value) in &settings {
-        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
-    }
+    facts.entries.extend(setting_facts(&settings).entries);
     add_instance(&mut facts, client, &settings);
     facts.identity("database.engine", setting("default_storage_engine"));
     add_database(&mut facts, client)?;
@@ -124,6 +122,14 @@ fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<Stri
     for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
         if let Some(value) = settings.get(name) {
             facts.instance(name, value.clone());
+pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
+    let mut facts = Facts::default();
+    for (name, value) in settings {
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    facts
+}
+
         }
     }
     let status = match client.protocol.session.flavor {

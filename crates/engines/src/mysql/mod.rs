@@ -256,6 +256,10 @@ impl Server for MySqlServer {
         Ok(facts)
     }
 
+    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
+        counters::settings(client).map(|settings| facts::setting_facts(&settings))
+    }
+
     /// Log that is written through is not synced again, one that is mapped into memory not by a call that is counted, and Amazon
     /// Aurora has none on a device of its own.
     fn syncs_each_commit(facts: &Facts) -> bool {

@@ -63,10 +63,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("server.product", "PostgreSQL");
     let version = client.one("SELECT version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
-    for row in client.rows(SETTINGS).map_err(failing_to(tried))? {
-        let [Some(name), Some(value)] = &row[..] else { continue };
-        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
-    }
+    facts.entries.extend(settings(client)?.entries);
     add_instance(&mut facts, client);
     facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
@@ -129,6 +126,16 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
 /// Adds what the load's tables have besides their columns.
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     let (name, sql) = match tables {
+/// Reads the session's settings.
+pub(super) fn settings(client: &mut Client) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    for row in client.rows(SETTINGS).map_err(failing_to("read the server's settings"))? {
+        let [Some(name), Some(value)] = &row[..] else { continue };
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    Ok(facts)
+}
+
         Tables::Own => (ADDED_BY_OTHERS, format!("{CALLS} {ADDED}")),
         Tables::None => (INDEXES_AND_TRIGGERS, SHAPE.to_owned()),
     };

@@ -243,6 +243,10 @@ impl Server for PostgresServer {
         Ok(facts)
     }
 
+    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
+        facts::settings(client)
+    }
+
     /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_aurora =

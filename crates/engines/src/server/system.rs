@@ -85,10 +85,12 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         endpoint: &Self::Endpoint,
         statements: &<Self::Protocol as WireProtocol>::Statements,
     ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
-        let client = self.try_open(endpoint, Purpose::Load)?;
-        Self::Protocol::into_opened(client, statements)
-            .map_err(|error| OpenError::Asked("prepare the script's statements", error))
+        prepared(self.try_open(endpoint, Purpose::Load)?, statements)
     }
+}
+
+fn prepared<P: WireProtocol>(client: Client<P>, statements: &P::Statements) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
+    P::into_opened(client, statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
 }
 
 /// What servers differ in. A value holds what was found out about one of them.
@@ -150,6 +152,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     /// Reads the facts in a session like a run's.
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
+
+    /// Reads the settings of a load's session, by the names that [`Server::facts`] gives them.
+    fn load_settings(_client: &mut ClientOf<Self>) -> Result<Facts, Failure> {
+        Ok(Facts::default())
+    }
 
     /// Makes and loads the tables.
     fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
@@ -304,6 +311,10 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) loaded: Loaded,
     /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
+    /// Settings of each load's first session, since facts were read last.
+    load_settings: Mutex<Vec<Facts>>,
+    /// Facts as they were read last.
+    last_facts: Mutex<Facts>,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) progress: Arc<LoadProgress>,
@@ -364,6 +375,8 @@ impl<S: Server> ServerSystem<S> {
             ownership: reset::ownership::<S>(request.system),
             loaded,
             syncs_each_commit: AtomicBool::new(false),
+            load_settings: Mutex::default(),
+            last_facts: Mutex::default(),
             interrupt,
             progress,
             copies,
@@ -410,8 +423,13 @@ impl<S: Server> ServerSystem<S> {
         S::refuse_program(self, program)?;
         let (statements, question) = S::statements(self, program)?;
         let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
-        let opened = context.connect(LOGINS_AT_ONCE, |_| {
-            let opened = session.open_lane(&endpoint, &statements);
+        let opened = context.connect(LOGINS_AT_ONCE, |number, aside_ns| {
+            let opened = session.try_open(&endpoint, Purpose::Load).and_then(|mut client| {
+                if number == 0 {
+                    *aside_ns = self.note_settings(&mut client);
+                }
+                prepared(client, &statements)
+            });
             opened.map_err(|error| self.explain(error.failure(&endpoint)))
         })?;
         let lane = NativeLane::new(
@@ -420,6 +438,27 @@ impl<S: Server> ServerSystem<S> {
             Arc::new(move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint))),
         )?;
         Ok((lane.heeding(self.endpoint.waiting().clone()), question))
+    }
+
+    /// Reads the settings of a load's session, and returns the nanoseconds that it took. What the server refuses to tell is not known.
+    fn note_settings(&self, client: &mut ClientOf<S>) -> u64 {
+        let began_ns = host::clock::now_ns();
+        if let Ok(settings) = S::load_settings(client) {
+            self.load_settings.lock().unwrap_or_else(PoisonError::into_inner).push(settings);
+        }
+        host::clock::now_ns().saturating_sub(began_ns)
+    }
+
+    /// Puts settings that loads had, and that were others before them, in place of those that a session has now.
+    fn add_load_settings(&self, facts: &mut Facts) {
+        let of_loads = std::mem::take(&mut *self.load_settings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut last = self.last_facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *last, facts.clone());
+        for (name, fact) in of_loads.into_iter().flat_map(|facts| facts.entries) {
+            if fact.nature == Nature::Identity && before.entries.get(&name).is_some_and(|before| *before != fact) {
+                facts.entries.insert(name, fact);
+            }
+        }
     }
 
     /// Runs a worker's part of a run.
@@ -474,6 +513,7 @@ impl<S: Server> System for ServerSystem<S> {
         let mut client = opened.map_err(|failure| self.explain(failure))?;
         let mut facts = S::facts(self, &mut client)?;
         client.close();
+        self.add_load_settings(&mut facts);
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
         self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);

@@ -178,7 +178,7 @@ impl System for SimSystem {
         // Each of several hosts has its own part of the simulated server.
         let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
         let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
-        context.connect(1, |number| self.admit(number - first))?;
+        context.connect(1, |number, _| self.admit(number - first))?;
         context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // CPU and connection times are not virtual.

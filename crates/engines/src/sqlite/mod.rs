@@ -392,7 +392,7 @@ impl System for SqliteSystem {
         if context.is_alone() {
             let _ = host::file_table::own_table();
         }
-        let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
+        let connections: Vec<Connection> = context.connect(1, |_, _| self.connect())?;
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
         let lane = SqliteLane::new(&connections, sql, program.protocol())
             .map_err(|error| sql_failure("prepare the script's statements", &error))?;

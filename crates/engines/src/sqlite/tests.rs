@@ -414,7 +414,7 @@ impl System for Lies<'_> {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
-        let connections: Vec<Connection> = context.connect(1, |_| {
+        let connections: Vec<Connection> = context.connect(1, |_, _| {
             let connection = Connection::open(&self.1).unwrap();
             connection.busy_timeout(Duration::from_secs(10)).unwrap();
             Ok(connection)

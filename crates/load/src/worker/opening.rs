@@ -28,21 +28,21 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Connects by `open`, numbered from the worker's first client, with `at_once` calls in parallel, and times each.
-    /// A pool accepts fewer; otherwise the first failure is an error.
+    /// Connects by `open`, numbered from the worker's first client, with `at_once` calls in parallel, and times each; `open` notes
+    /// the nanoseconds that it spent on something else. A pool accepts fewer; otherwise the first failure is an error.
     pub fn connect<T: Send>(
         &mut self,
         at_once: usize,
-        open: impl Fn(u32) -> Result<T, Failure> + Sync,
+        open: impl Fn(u32, &mut u64) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
         let wanted = self.connections();
         let first = self.clients.start;
         let opening = Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_TIME } else { Duration::ZERO });
         let work = || {
             while let Some(number) = opening.next() {
-                let began_ns = host::clock::now_ns();
-                let result = open(first + number);
-                opening.note(result, host::clock::now_ns().saturating_sub(began_ns));
+                let (began_ns, mut aside_ns) = (host::clock::now_ns(), 0);
+                let result = open(first + number, &mut aside_ns);
+                opening.note(result, host::clock::now_ns().saturating_sub(began_ns + aside_ns));
             }
         };
         thread::scope(|scope| {

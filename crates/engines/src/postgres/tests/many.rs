@@ -92,8 +92,9 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                         exchange: Exchange { worker, full, emptied },
                         opened: Connections::default(),
                     };
-                    let open =
-                        |_| session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.failure(endpoint));
+                    let open = |_: u32, _: &mut u64| {
+                        session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.failure(endpoint))
+                    };
                     let opened = context.connect(LOGINS_AT_ONCE, open).unwrap();
                     let lane = NativeLane::new(
                         Choice::Auto,
