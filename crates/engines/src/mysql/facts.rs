@@ -10,6 +10,7 @@ use wire::mysql::Flavor;
 use super::SCHEMA;
 use super::connect::Endpoint;
 use super::dialect::literal;
+use super::order_entry::Procedures;
 use super::room;
 use super::session::variables;
 use super::url::Place;
@@ -17,11 +18,14 @@ use super::{counters, durability};
 use crate::data_place::{DataFolder, DataPlace, hidden, server_process};
 use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
-use crate::mysql::lane::Client;
+use crate::mysql::lane::{AskError, Client};
+use crate::server::dialogue::columns;
+use crate::server::procedures;
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use load::error::Failure;
 use workloads::dataset::Tables;
+use workloads::order_entry::OrderEntryDialect as _;
 
 /// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
 /// it costs time.
@@ -106,22 +110,18 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     if let Some(enabled) = &redo_log {
         facts.identity("status.innodb_redo_log_enabled", enabled.clone());
     }
-    let (part, sql) = match tables {
-        Tables::Own => (ADDED_BY_OTHERS, ADDED),
-        Tables::None => (INDEXES_AND_TRIGGERS, SHAPE),
+    let added = match tables {
+        Tables::Own => added(client).map(|added| (ADDED_BY_OTHERS, added)),
+        Tables::None => client.one(SHAPE).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
     };
-    facts.instance(part, client.one(sql).map_err(|error| failure("read the tables' indexes and triggers", &error))?);
+    let (name, value) = added.map_err(|error| failure("read the tables' indexes and triggers", &error))?;
+    facts.instance(name, value);
     let engines = engines(client, &setting("default_storage_engine"), tables)?;
     let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
     facts.set_durability(&durability);
     Ok(facts)
 }
 
-/// Adds what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
-fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
-    for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
-        if let Some(value) = settings.get(name) {
-            facts.instance(name, value.clone());
 pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
     let mut facts = Facts::default();
     for (name, value) in settings {
@@ -130,6 +130,11 @@ pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
     facts
 }
 
+/// Adds what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
+    for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
+        if let Some(value) = settings.get(name) {
+            facts.instance(name, value.clone());
         }
     }
     let status = match client.protocol.session.flavor {
@@ -241,17 +246,6 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
 /// Settings that name a folder of data or log, absolute or within the data folder.
 const PLACES: [&str; 3] = ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
 
-/// Views of InnoDB's files with their column, of MySQL, of MariaDB and of it before version 10.6.
-const FILES: [(&str, &str); 3] =
-    [("INNODB_DATAFILES", "path"), ("INNODB_SYS_TABLESPACES", "filename"), ("INNODB_SYS_DATAFILES", "path")];
-
-/// The folder of the load's database, and those of its tables' files, which may be elsewhere by `DATA DIRECTORY`; none where the account
-/// may not see them.
-fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathBuf>) {
-    let database = match tables {
-        Tables::Own => SCHEMA.to_owned(),
-        Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
-    };
 /// Beginnings of the names of InnoDB's files that are no table's: logs, system tablespaces, the doublewrite buffer.
 const OWN_FILES: [&str; 6] = ["ib_logfile", "ibdata", "undo", "#innodb_redo", "#ib_", "mysql.ibd"];
 
@@ -274,6 +268,17 @@ fn logs(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> 
     found
 }
 
+/// Views of InnoDB's files with their column, of MySQL, of MariaDB and of it before version 10.6.
+const FILES: [(&str, &str); 3] =
+    [("INNODB_DATAFILES", "path"), ("INNODB_SYS_TABLESPACES", "filename"), ("INNODB_SYS_DATAFILES", "path")];
+
+/// The folder of the load's database, and those of its tables' files, which may be elsewhere by `DATA DIRECTORY`; none where the account
+/// may not see them.
+fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathBuf>) {
+    let database = match tables {
+        Tables::Own => SCHEMA.to_owned(),
+        Tables::None => client.one("SELECT COALESCE(DATABASE(), '')").unwrap_or_default(),
+    };
     let within = literal(&format!("%/{}/%", database.replace('_', "\\_")));
     let files = FILES
         .iter()
@@ -286,14 +291,25 @@ fn logs(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> 
     (PathBuf::from(database), folders.into_iter().collect())
 }
 
-/// Reads the server's process id from its pid file.
-fn process_of(folder: &Path, pid_file: &str) -> Option<u32> {
-    std::fs::read_to_string(folder.join(pid_file)).ok()?.trim().parse().ok()
+/// What acts on rows of étalon's tables and is not étalon's, which makes no triggers. Checks and computed columns can change no setting.
+const ADDED: &str = "SELECT CONCAT('trigger ', trigger_name, ' on ', event_object_table) FROM information_schema.triggers WHERE \
+                     event_object_schema = 'etalon' ORDER BY trigger_name";
+
+/// The procedures' texts; empty for one that was altered.
+const HELD: &str = "SELECT routine_name, CASE WHEN last_altered = created THEN routine_definition ELSE '' END FROM \
+                    information_schema.routines WHERE routine_schema = 'etalon' AND routine_type = 'PROCEDURE'";
+
+fn added(client: &mut Client) -> Result<String, AskError> {
+    let mut added: Vec<String> = client.rows(ADDED)?.into_iter().map(|row| columns::<1>(row).concat()).collect();
+    let held = client.rows(&format!("{HELD} AND routine_name IN ({})", procedures::names()))?;
+    added.extend(procedures::altered(held.into_iter().map(columns), &Procedures.procedures(), body));
+    Ok(if added.is_empty() { "nothing".to_owned() } else { added.join(", ") })
 }
 
-/// What acts on rows of étalon's tables and is not étalon's, which makes no triggers. Checks and computed columns can change no setting.
-const ADDED: &str = "SELECT COALESCE(GROUP_CONCAT(CONCAT('trigger ', trigger_name, ' on ', event_object_table) ORDER BY trigger_name \
-                     SEPARATOR ', '), 'nothing') FROM information_schema.triggers WHERE event_object_schema = 'etalon'";
+/// What the server keeps of a statement that makes a procedure.
+fn body(text: &str) -> Option<&str> {
+    text.find("\nBEGIN").map(|start| &text[start..])
+}
 
 /// How many columns of indexes and triggers the tables have, and a digest of what they are.
 const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', LOWER(HEX(i.digest ^ t.digest))) \

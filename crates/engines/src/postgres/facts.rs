@@ -9,6 +9,7 @@ use model::{Durability, Facts, Nature};
 use super::SCHEMA;
 use super::connect::Endpoint;
 use super::durability;
+use super::order_entry::Procedures;
 use super::pooler::Pooler;
 use super::url::Address;
 use crate::data_place::{DataPlace, hidden, server_process};
@@ -16,10 +17,12 @@ use crate::durability::{first_fit, listed};
 use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::dialogue::columns;
+use crate::server::procedures;
 use crate::server::refusal::failing_to;
 use crate::server::url::Address as _;
 use load::error::Failure;
 use workloads::dataset::Tables;
+use workloads::order_entry::OrderEntryDialect as _;
 
 /// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
 /// it costs time.
@@ -123,9 +126,6 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     Ok(facts)
 }
 
-/// Adds what the load's tables have besides their columns.
-fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
-    let (name, sql) = match tables {
 /// Reads the session's settings.
 pub(super) fn settings(client: &mut Client) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
@@ -136,12 +136,34 @@ pub(super) fn settings(client: &mut Client) -> Result<Facts, Failure> {
     Ok(facts)
 }
 
-        Tables::Own => (ADDED_BY_OTHERS, format!("{CALLS} {ADDED}")),
-        Tables::None => (INDEXES_AND_TRIGGERS, SHAPE.to_owned()),
-    };
-    facts.instance(name, client.one(&sql)?);
+/// Adds what the load's tables have besides their columns.
+fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
+    match tables {
+        Tables::Own => facts.instance(ADDED_BY_OTHERS, added(client)?),
+        Tables::None => facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE)?),
+    }
     Ok(())
 }
+
+fn added(client: &mut Client) -> Result<String, AskError> {
+    let mut added: Vec<String> =
+        client.rows(&format!("{CALLS} {ADDED}"))?.into_iter().map(|row| columns::<1>(row).concat()).collect();
+    let held = client.rows(&format!("{HELD} AND p.proname IN ({})", procedures::names()))?;
+    added.extend(procedures::altered(held.into_iter().map(columns), &Procedures.procedures(), body));
+    Ok(if added.is_empty() { "nothing".to_owned() } else { added.join(", ") })
+}
+
+/// What the server keeps of a statement that makes a procedure.
+fn body(text: &str) -> Option<&str> {
+    text.split("$procedure$").nth(1)
+}
+
+/// The procedures' texts; empty for one that was altered since étalon's schema got its comment, in the transaction in which
+/// étalon made them, or that has settings or rights of its own.
+const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.prosecdef AND p.xmin::text = d.xmin::text THEN p.prosrc \
+                    ELSE '' END FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace LEFT JOIN \
+                    pg_catalog.pg_description d ON d.classoid = 'pg_catalog.pg_namespace'::regclass AND d.objoid = n.oid \
+                    WHERE n.nspname = 'etalon'";
 
 /// Adds what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
 fn add_instance(facts: &mut Facts, client: &mut Client) {
@@ -232,6 +254,10 @@ pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataP
     Ok(DataPlace::here(folder, server_process(&address.listener(), named)))
 }
 
+/// The folder of the session's database, where it is in no tablespace.
+const DATABASE_FOLDER: &str =
+    "SELECT 'base/' || oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
+
 /// Whether the server is on this machine. A container's has another address from outside.
 fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
@@ -260,13 +286,10 @@ fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskErr
 
 const OTHERS_SCHEMAS: &str = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
 
-/// What acts on rows of étalon's tables and is not étalon's: triggers, rules, policies, and checks, defaults and indexes that call a
-/// The folder of the session's database, where it is in no tablespace.
-const DATABASE_FOLDER: &str =
-    "SELECT 'base/' || oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
-
-/// function. The tables of a user's own script may have checks and defaults, which call none that can change a setting.
-const ADDED: &str = "SELECT coalesce(pg_catalog.string_agg(what || ' on ' || relname, ', ' ORDER BY relname, what), 'nothing') FROM \
+/// What acts on rows of étalon's tables and is not étalon's: triggers, rules, policies, and checks, defaults, indexes and types of
+/// columns that call a function. The tables of a user's own script may have checks, defaults and types, which call none that can
+/// change a setting.
+const ADDED: &str = "SELECT DISTINCT what || ' on ' || relname FROM \
                      (SELECT tgrelid AS of, 'trigger ' || tgname AS what FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
                      SELECT ev_class, 'rule ' || rulename FROM pg_catalog.pg_rewrite WHERE rulename <> '_RETURN' UNION ALL \
                      SELECT polrelid, 'policy ' || polname FROM pg_catalog.pg_policy UNION ALL \
@@ -278,13 +301,30 @@ const ADDED: &str = "SELECT coalesce(pg_catalog.string_agg(what || ' on ' || rel
                      pg_catalog.pg_get_expr(adbin, adrelid) LIKE '%set_config%' OR EXISTS (SELECT FROM calls \
                      WHERE classid = 'pg_catalog.pg_attrdef'::regclass AND objid = d.oid) UNION ALL \
                      SELECT indrelid, 'index ' || relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class own ON own.oid = indexrelid \
-                     WHERE EXISTS (SELECT FROM calls WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = indexrelid)) AS found \
+                     WHERE EXISTS (SELECT FROM calls WHERE classid = 'pg_catalog.pg_class'::regclass AND objid = indexrelid) UNION ALL \
+                     SELECT types.of, 'domain ' || typname FROM types JOIN pg_catalog.pg_type t ON t.oid = types.type WHERE \
+                     t.typdefault LIKE '%set_config%' OR EXISTS (SELECT FROM calls WHERE classid = 'pg_catalog.pg_type'::regclass AND \
+                     objid = t.oid AND typtype = 'd') UNION ALL \
+                     SELECT types.of, 'check ' || conname FROM types JOIN pg_catalog.pg_constraint c ON c.contypid = types.type WHERE \
+                     pg_catalog.pg_get_constraintdef(c.oid) LIKE '%set_config%' OR EXISTS (SELECT FROM calls \
+                     WHERE classid = 'pg_catalog.pg_constraint'::regclass AND objid = c.oid) UNION ALL \
+                     SELECT types.of, 'cast from ' || castsource::regtype FROM types JOIN pg_catalog.pg_cast c ON c.casttarget = types.type \
+                     WHERE EXISTS (SELECT FROM calls WHERE classid = 'pg_catalog.pg_cast'::regclass AND objid = c.oid) AND NOT EXISTS \
+                     (SELECT FROM pg_catalog.pg_depend m WHERE m.classid = 'pg_catalog.pg_cast'::regclass AND m.objid = c.oid AND \
+                     m.deptype = 'e')) AS found \
                      JOIN pg_catalog.pg_class c ON c.oid = found.of JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-                     WHERE nspname = 'etalon'";
+                     WHERE nspname = 'etalon' ORDER BY 1";
 
-/// Things that depend on functions or operators that users made; the server does not record those of its own.
-const CALLS: &str = "WITH calls AS (SELECT classid, objid FROM pg_catalog.pg_depend WHERE refclassid IN \
-                     ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass))";
+/// Things that depend on functions or operators that users made, for the server does not record those of its own; and the types of
+/// the columns of étalon's tables, with those that they are made of.
+const CALLS: &str = "WITH RECURSIVE calls AS (SELECT classid, objid FROM pg_catalog.pg_depend WHERE refclassid IN \
+                     ('pg_catalog.pg_proc'::regclass, 'pg_catalog.pg_operator'::regclass)), types AS (SELECT c.oid AS of, \
+                     a.atttypid AS type FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN \
+                     pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'etalon' AND c.relkind IN ('r', 'p') AND \
+                     a.attnum > 0 AND NOT a.attisdropped UNION SELECT types.of, part.type FROM types JOIN pg_catalog.pg_type t ON \
+                     t.oid = types.type, LATERAL (SELECT t.typbasetype AS type UNION ALL SELECT t.typelem UNION ALL \
+                     SELECT atttypid FROM pg_catalog.pg_attribute WHERE attrelid = t.typrelid AND t.typrelid <> 0 AND attnum > 0) part \
+                     WHERE part.type <> 0)";
 
 /// How many indexes and triggers users' tables have, and a digest of what they and the tables' rules, policies and checks are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \

@@ -9,6 +9,7 @@ pub mod dialogue;
 pub(crate) mod no_recipe;
 pub(crate) mod parts;
 pub(crate) mod private;
+pub(crate) mod procedures;
 pub(crate) mod refusal;
 pub(crate) mod reset;
 pub(crate) mod restored;

@@ -12,6 +12,7 @@ of_both_products!(
     an_event_named_as_a_table_stays,
     a_table_named_in_capitals_stays,
     changed_indexes_and_triggers_are_a_change,
+    a_procedure_with_another_text_is_a_change,
     an_idle_claim_is_kept_alive_and_taken_again,
     servers_that_demand_a_key_get_a_marker,
 );
@@ -118,6 +119,21 @@ fn changed_indexes_and_triggers_are_a_change() {
         assert_eq!(names, ["instance.indexes_and_triggers"], "{change}");
         before = now;
     }
+}
+
+fn a_procedure_with_another_text_is_a_change() {
+    let server = start(Connect::Tcp, &[]);
+    server.control.close();
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    let before = system.facts().unwrap();
+    system.prepare(&testing::order_entry_procedures()).unwrap();
+    assert_eq!(system.facts().unwrap().changes_since(&before), []);
+    server.run("DROP PROCEDURE etalon.stock_level");
+    server.run("CREATE PROCEDURE etalon.stock_level(w INT, d INT, least INT) BEGIN SELECT 0; END");
+    let now = system.facts().unwrap();
+    assert_eq!(now.get("instance.added_by_others"), Some("another text of procedure stock_level"));
+    system.prepare(&testing::order_entry_procedures()).unwrap();
+    assert_eq!(system.facts().unwrap().changes_since(&before), []);
 }
 
 fn a_foreign_key_is_named(server: &MySqlSystem, system: &dyn System) {

@@ -130,7 +130,10 @@ fn a_view_that_writes_nothing_in_place_of_a_table_stays() {
 /// Each of these can let commits off the log, or hide rows, where no setting of the server shows it.
 #[test]
 fn what_others_add_to_etalons_tables_is_a_change() {
-    const ADDED: [(&str, &str); 7] = [
+    const ADDED: [(&str, &str); 10] = [
+        ("ALTER TABLE {} ALTER delta TYPE public.outer_hurried", "check inner_hurry"),
+        ("ALTER TABLE {} ADD later public.late", "domain late"),
+        ("CREATE CAST (int AS public.mood) WITH FUNCTION public.mood_of(int) AS ASSIGNMENT", "cast from integer"),
         ("ALTER TABLE {} ADD CONSTRAINT hurry CHECK (public.hurry(delta))", "check hurry"),
         (
             "ALTER TABLE {} ADD CHECK (set_config('synchronous_commit', 'off', true) <> '')",
@@ -150,7 +153,14 @@ fn what_others_add_to_etalons_tables_is_a_change() {
     assert_eq!(before.get("instance.added_by_others"), Some("nothing"));
     // The tables of a user's own script have such.
     server.run(
-        "ALTER TABLE etalon.pgbench_history ADD CHECK (abs(delta) >= 0), ADD n serial, ALTER mtime SET DEFAULT now()",
+        "CREATE TYPE public.mood AS ENUM ('fine'); CREATE DOMAIN public.small AS int DEFAULT 1 CHECK (abs(VALUE) < 9); ALTER TABLE \
+         etalon.pgbench_history ADD CHECK (abs(delta) >= 0), ADD n serial, ALTER mtime SET DEFAULT now(), ADD m public.mood, ADD s \
+         public.small[]",
+    );
+    server.run(
+        "CREATE DOMAIN public.hurried AS int CONSTRAINT inner_hurry CHECK (public.hurry(VALUE)); CREATE DOMAIN public.outer_hurried AS \
+         public.hurried; CREATE DOMAIN public.late AS bool DEFAULT public.hurry(1); CREATE FUNCTION public.mood_of(int) RETURNS \
+         public.mood LANGUAGE sql AS 'SELECT ''fine''::public.mood'",
     );
     assert!(system.facts().unwrap().changes_since(&before).is_empty());
     for (add, named) in ADDED {
@@ -161,6 +171,39 @@ fn what_others_add_to_etalons_tables_is_a_change() {
         let said = now.get("instance.added_by_others").unwrap();
         assert!(said.contains(&format!("{named} on pgbench_history")), "{said}");
     }
+}
+
+#[test]
+fn a_procedure_with_another_text_is_a_change() {
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    let before = system.facts().unwrap();
+    let data = testing::order_entry_procedures();
+    let plants = [
+        ("ALTER PROCEDURE {} SET synchronous_commit = off", ""),
+        ("ALTER PROCEDURE {} SET work_mem = '1MB'", "ALTER PROCEDURE {} RESET ALL"),
+        ("ALTER PROCEDURE {} SECURITY DEFINER", ""),
+        ("CREATE PROCEDURE {}(int) LANGUAGE plpgsql AS 'BEGIN END'", ""),
+    ];
+    for (plant, then) in plants {
+        system.prepare(&data).unwrap();
+        assert_eq!(system.facts().unwrap().changes_since(&before), []);
+        for sql in [plant, then].iter().filter(|sql| !sql.is_empty()) {
+            server.run(&sql.replace("{}", "etalon.enter_payment"));
+        }
+        let now = system.facts().unwrap();
+        assert_eq!(now.get("instance.added_by_others"), Some("another text of procedure enter_payment"), "{plant}");
+    }
+    server.run("DROP PROCEDURE etalon.enter_payment(int)");
+    // A trigger on étalon's own statement.
+    server.run(
+        "CREATE FUNCTION public.hurry() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN IF tg_tag = 'CREATE PROCEDURE' THEN ALTER \
+         PROCEDURE etalon.enter_order SET synchronous_commit = off; END IF; END$$; CREATE EVENT TRIGGER hurry ON ddl_command_end \
+         EXECUTE FUNCTION public.hurry()",
+    );
+    system.prepare(&data).unwrap();
+    let now = system.facts().unwrap();
+    assert_eq!(now.get("instance.added_by_others"), Some("another text of procedure enter_order"));
 }
 
 #[test]

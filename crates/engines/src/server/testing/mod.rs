@@ -10,7 +10,7 @@ pub(crate) mod silence;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use model::plan::{Connect, PrivateServer};
 use model::{Facts, SystemPlan, Value};
@@ -25,8 +25,9 @@ use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::worker::{self, LoadCounts, WorkerContext};
-use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::dataset::{Dataset, Dialect, Routines, Tables};
 use workloads::system::{Consent, OpenRequest, System};
+use workloads::transactions::pgbench_tables;
 use workloads::work::Load;
 
 pub(crate) trait Tested: Server {
@@ -50,6 +51,13 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
         price: None,
         reset: None,
     }
+}
+
+/// Tables, and order entry's procedures without their own.
+pub(crate) fn order_entry_procedures() -> Dataset {
+    let statements = |dialect: &dyn Dialect| Some(dialect.order_entry()?.procedures());
+    let routines = Routines { name: "order entry", statements: Arc::new(statements) };
+    Dataset { name: "procedures".to_owned(), routines: Some(routines), ..pgbench_tables(1) }
 }
 
 pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> ServerSystem<S> {
