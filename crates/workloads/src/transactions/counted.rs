@@ -103,7 +103,7 @@ fn counters_after(
         let since = server.counters()?.since(before);
         let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
         let timeout = since.late_by.unwrap_or(STATISTICS_TIMEOUT);
-        let complete = complete && waits::uncovered(program, counts, &since).is_none();
+        let complete = complete && !waits::are_uncovered(program, counts, &since);
         if complete || host::clock::now_ns() - started_ns > timeout.as_nanos() as u64 {
             return Ok(since);
         }
