@@ -23,7 +23,7 @@ fn free_port() -> u16 {
 }
 
 #[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < PATIENCE, "{what} takes too long");
@@ -65,6 +65,10 @@ impl Database {
         self.stop(self.signal);
         self.process = (self.start)(settings).spawn().unwrap();
         wait_until("a restart", || (self.is_ready)());
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     fn stop(&mut self, signal: &str) {
@@ -190,7 +194,7 @@ pub fn mariadb_sql(server: &Database, sql: &str) {
 }
 
 /// The store, once it is there.
-fn store_in(scene: &Scene) -> Option<PathBuf> {
+pub fn store_in(scene: &Scene) -> Option<PathBuf> {
     let paths = fs::read_dir(scene.path().join("s")).ok()?.map_while(|entry| Some(entry.ok()?.path()));
     paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "etalon"))
 }
@@ -252,15 +256,14 @@ fn each_change(a: &str, b: &str, changes: Vec<Change<'_>>) {
 fn a_postgresql_that_changes_has_no_verdict() {
     let server = RefCell::new(fresh_postgres());
     let (port, other) = (server.borrow().port, fresh_postgres());
-    let url = |port: u16, database: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{database}?sslmode=disable");
     let reload = |setting: &str| {
         psql(port, "postgres", &format!("ALTER SYSTEM SET {setting}"));
         psql(port, "postgres", "SELECT pg_reload_conf()");
     };
     let restart = |settings: &[&str]| server.borrow_mut().restart(settings);
     each_change(
-        &url(port, "a"),
-        &url(port, "b"),
+        &postgres_url(port, "a"),
+        &postgres_url(port, "b"),
         vec![
             (
                 "a reload, which both sides see",
@@ -296,17 +299,66 @@ fn a_postgresql_that_changes_has_no_verdict() {
     );
     let address = Address::new(port);
     each_change(
-        &url(address.port, "a"),
-        &url(address.port, "b"),
+        &postgres_url(address.port, "a"),
+        &postgres_url(address.port, "b"),
         vec![("another server", Box::new(|| address.move_to(other.port)), &["instance.system_identifier"])],
     );
+}
+
+fn is_in_memory(folder: &Path) -> bool {
+    host::disk::filesystem_of(folder).is_ok_and(|found| found.backing == host::disk::Backing::Memory)
+}
+
+/// What `compare` says of two systems with a table `t (x int)`, which have no verdict.
+fn compared_inserts(a: &str, b: &str) -> String {
+    let scene = Scene::new();
+    scene.write("insert.sql", "INSERT INTO t VALUES (1);\n").write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{a}\"\n[systems.b]\nurl = \"{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+             script = \"insert.sql\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 6\nwarmup = \"100ms\"\n\
+             duration = \"1s\"\n"
+        ),
+    );
+    let run = scene.etalon(&["run", "p.toml", "-o", "s"]);
+    let store = store_in(&scene).unwrap_or_else(|| panic!("{}", run.stderr));
+    let compared = scene.etalon(&["compare", store.to_str().unwrap()]);
+    let told = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for verdict in ["equivalent", "faster", "slower", "inconclusive"] {
+        assert!(!told.contains(&format!(" {verdict} ")), "{verdict}: {}", compared.stdout);
+    }
+    assert_ne!(scene.etalon(&["gate", store.to_str().unwrap()]).code, 0);
+    told
+}
+
+pub fn postgres_url(port: u16, database: &str) -> String {
+    format!("postgres://{ROLE}@127.0.0.1:{port}/{database}?sslmode=disable")
+}
+
+/// It is as before when the server is asked what it is.
+#[test]
+fn a_setting_that_the_load_alone_has_is_a_change() {
+    let server = fresh_postgres();
+    let ask = |sql: &str| answer(psql_command(server.port, "postgres"), &["-Atc", sql]).unwrap();
+    let while_it_connects = || {
+        ask(&format!("ALTER ROLE {ROLE} SET enable_indexscan = off"));
+        let since = ask("SELECT clock_timestamp()");
+        let is_loaded = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT 1%' AND backend_start > '{}'",
+            since.trim()
+        );
+        wait_until("a load", || ask(&is_loaded).trim() != "0");
+        ask(&format!("ALTER ROLE {ROLE} RESET enable_indexscan"));
+    };
+    let (a, b) = (postgres_url(server.port, "a"), postgres_url(server.port, "b"));
+    let told = changed(&Scene::new(), &a, &b, while_it_connects);
+    assert_told(&told, &["setting.enable_indexscan was `on` and is `off`"]);
 }
 
 #[test]
 fn commits_that_a_trigger_lets_off_the_log_have_no_verdict() {
     let server = fresh_postgres();
-    let backing = host::disk::filesystem_of(server.folder.path()).map(|found| found.backing);
-    if matches!(backing, Ok(host::disk::Backing::Memory)) {
+    if is_in_memory(server.folder.path()) {
         return println!("skipped: the folders of tests are in memory");
     }
     for database in ["a", "b"] {
@@ -315,26 +367,35 @@ fn commits_that_a_trigger_lets_off_the_log_have_no_verdict() {
     let lets_off = "CREATE FUNCTION fast() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM set_config('synchronous_commit', \
                     'off', true); RETURN NEW; END$$; CREATE TRIGGER fast BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION fast()";
     psql(server.port, "b", lets_off);
-    let url = |database: &str| format!("postgres://{ROLE}@127.0.0.1:{}/{database}?sslmode=disable", server.port);
-    let scene = Scene::new();
-    scene.write("insert.sql", "INSERT INTO t VALUES (1);\n").write(
-        "p.toml",
-        &format!(
-            "[systems.a]\nurl = \"{}\"\n[systems.b]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
-             script = \"insert.sql\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 6\nwarmup = \"100ms\"\n\
-             duration = \"1s\"\n",
-            url("a"),
-            url("b")
-        ),
-    );
-    scene.etalon(&["run", "p.toml", "-o", "s"]);
-    let compared = scene.etalon(&["compare", store_in(&scene).unwrap().to_str().unwrap()]);
-    let told = compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = compared_inserts(&postgres_url(server.port, "a"), &postgres_url(server.port, "b"));
     assert_told(&told, &["unequal durability: A is durable, B is delayed", "delayed commits in 6 of 6 runs of B"]);
-    for verdict in ["equivalent", "faster", "slower", "inconclusive"] {
-        assert!(!told.contains(&format!(" {verdict} ")), "{verdict}: {}", compared.stdout);
+}
+
+/// Only the server's process has the mount.
+#[test]
+fn a_log_that_its_server_alone_has_in_memory_has_no_verdict() {
+    let (plain, mut server) = (fresh_postgres(), fresh_postgres());
+    if is_in_memory(server.folder.path()) {
+        return println!("skipped: the folders of tests are in memory");
     }
-    assert_ne!(scene.etalon(&["gate", store_in(&scene).unwrap().to_str().unwrap()]).code, 0);
+    for server in [&plain, &server] {
+        psql(server.port, "a", "CREATE TABLE t (x int)");
+    }
+    server.stop(server.signal);
+    let log = server.folder.path().join("data/pg_wal");
+    let script = "mount -t tmpfs -o mode=777 none \"$0\" && cp -a \"$0.disk/.\" \"$0\" && exec \"$@\"";
+    let start = (server.start)(&[]);
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-m", "sh", "-c", script]).arg(&log).arg(start.get_program()).args(start.get_args());
+    fs::rename(&log, log.with_extension("disk")).unwrap();
+    fs::create_dir(&log).unwrap();
+    server.process = unshare.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("the start of PostgreSQL", || (server.is_ready)() || server.process.try_wait().unwrap().is_some());
+    if server.process.try_wait().unwrap().is_some() {
+        return println!("skipped: nothing may be mounted");
+    }
+    let told = compared_inserts(&postgres_url(plain.port, "a"), &postgres_url(server.port, "a"));
+    assert_told(&told, &["unequal durability: A is durable, B is memory"]);
 }
 
 #[test]
