@@ -27,7 +27,7 @@ impl Finding {
 
 pub(super) fn findings(watched: &Watched) -> Vec<Finding> {
     let (before, after) = (&watched.before, &watched.after);
-    vec![
+    let mut findings = vec![
         other_load(watched),
         at_work(watched),
         steal(watched),
@@ -37,7 +37,10 @@ pub(super) fn findings(watched: &Watched) -> Vec<Finding> {
         power(before, after),
         memory(before, after),
         swap(watched),
-    ]
+    ];
+    findings.extend(server_throttling(before, after));
+    findings.extend(watched.stopped.as_deref().map(stopped));
+    findings
 }
 
 fn other_load(watched: &Watched) -> Finding {
@@ -140,6 +143,29 @@ fn throttling(before: &State, after: &State) -> Finding {
     Finding { kind: MarkKind::MachineThrottled, check: check.fix(fix), disturbs }
 }
 
+/// A quota of the server's own, as long as it held the server back.
+fn server_throttling(before: &State, after: &State) -> Option<Finding> {
+    let after = after.server_throttled?;
+    // It may have been put into the group since.
+    let (times_before, us_before) = before.server_throttled.map_or((0, 0), |before| (before.times, before.time_us));
+    let times = after.times.checked_sub(times_before).filter(|times| *times > 0)?;
+    let quota = after.quota_cores.map_or("its quota".to_owned(), |cores| format!("its quota of {cores:.2} cores"));
+    let ms = after.time_us.saturating_sub(us_before) / 1000;
+    let found = format!("the server's control group was held back {times} times by {quota}, for {ms} ms");
+    let why = "a CPU quota stops all of a server's threads until its next period: what is measured is the quota";
+    let check = Check::new("server's cpu throttling", Status::Bad, found, why);
+    Some(Finding::of_status(
+        MarkKind::MachineThrottled,
+        check.fix("give the server's service or container no CPU quota (cpu.max)"),
+    ))
+}
+
+fn stopped(process: &str) -> Finding {
+    let found = format!("{process} stood still by a signal");
+    let check = Check::new("stopped processes", Status::Bad, found, "a stopped server answers when it goes on");
+    Finding::of_status(MarkKind::MachineThrottled, check.fix("find what sends SIGSTOP or freezes it"))
+}
+
 fn heat(before: &State, after: &State) -> Finding {
     let check = Check::from_reading(
         "heat",
@@ -234,6 +260,7 @@ mod tests {
     fn quiet_state() -> State {
         State {
             throttled: Ok(Throttled { quota_cores: None, times: 0, time_us: 0 }),
+            server_throttled: Some(Throttled { quota_cores: Some(0.5), times: 3, time_us: 9 }),
             heat: Ok(7),
             governor: Ok("performance".to_owned()),
             power: Ok(Power::Mains),
@@ -254,6 +281,7 @@ mod tests {
             elapsed: Duration::from_secs(10),
             others: Ok(OtherLoad { mean_cores: 0.04, peak_cores: 0.2, ..OtherLoad::default() }),
             cpu: Ok(MachineCpu { busy_share: 0.9, steal_share: 0.001, of_core_seconds: 20.0 }),
+            stopped: None,
             before: quiet_state(),
             after: quiet_state(),
             cost: Ok(Duration::from_millis(2)),
@@ -312,10 +340,17 @@ mod tests {
         throttled.cpu = Ok(MachineCpu { busy_share: 0.9, steal_share: 0.073, of_core_seconds: 20.0 });
         throttled.after.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 12, time_us: 340_000 });
         throttled.after.heat = Ok(9);
+        throttled.after.server_throttled = Some(Throttled { quota_cores: Some(0.5), times: 8, time_us: 250_009 });
+        throttled.stopped = Some("postgres (pid 812)".to_owned());
         let words = words(&throttled);
         assert_eq!(words[0], (MarkKind::MachineSteal, "the hypervisor kept 7.3 % of the processors' time".to_owned()));
         assert_eq!(words[1].1, "a quota of 1.50 cores held everything back 12 times, for 340 ms");
         assert_eq!(words[2], (MarkKind::MachineThrottled, "processors were slowed down for heat 2 times".to_owned()));
+        assert_eq!(
+            words[3].1,
+            "the server's control group was held back 5 times by its quota of 0.50 cores, for 250 ms"
+        );
+        assert_eq!(words[4], (MarkKind::MachineThrottled, "postgres (pid 812) stood still by a signal".to_owned()));
     }
 
     #[test]

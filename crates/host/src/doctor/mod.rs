@@ -111,7 +111,7 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
 
 /// Checks that are bad before anything runs, from facts that were just taken: it takes no time.
 pub fn bad_at_once(facts: &Facts) -> Vec<Check> {
-    let now = crate::watch::State::now();
+    let now = crate::watch::State::now(&[]);
     let all = [processor::load(facts), machine::memory(now.memory), machine::on_power(now.power)];
     all.into_iter().filter(|check| check.status == Status::Bad).collect()
 }

@@ -46,7 +46,7 @@ pub fn start_mark(pid: u32) -> Result<u64, String> {
 
 /// Whether that process still runs.
 pub fn is_alive(pid: u32, start_mark: u64) -> bool {
-    os::process(pid).is_ok_and(|entry| entry.started == start_mark && entry.life == Life::Running)
+    os::process(pid).is_ok_and(|entry| entry.started == start_mark && entry.life != Life::Ended)
 }
 
 fn tree(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {

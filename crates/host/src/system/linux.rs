@@ -118,7 +118,11 @@ fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
         name: ProcessName::new(name),
         started: number_after(4)?,
         cpu: Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1))),
-        life: if matches!(state, "Z" | "X") { Life::Ended } else { Life::Running },
+        life: match state {
+            "Z" | "X" => Life::Ended,
+            "T" => Life::Stopped,
+            _ => Life::Running,
+        },
         nature: if pid == KTHREADD || parent == KTHREADD { ProcessNature::Kernel } else { ProcessNature::Program },
     })
 }

@@ -88,6 +88,8 @@ impl fmt::Debug for ProcessName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,
+    /// By a signal.
+    Stopped,
     /// A zombie.
     Ended,
 }

@@ -92,6 +92,7 @@ fn entry(process: &sysinfo::Process) -> ProcessEntry {
         cpu: Duration::from_millis(process.accumulated_cpu_time()),
         life: match process.status() {
             ProcessStatus::Zombie | ProcessStatus::Dead => Life::Ended,
+            ProcessStatus::Stop => Life::Stopped,
             _ => Life::Running,
         },
         // The idle process and the kernel: 0 and 4 on Windows, 0 on macOS.

@@ -58,6 +58,8 @@ pub struct Watched {
     /// other processes.
     pub others: Result<OtherLoad, String>,
     pub cpu: Result<MachineCpu, String>,
+    /// A measured process that stood still by a signal at a look.
+    pub(crate) stopped: Option<String>,
     pub(crate) before: State,
     pub(crate) after: State,
     /// The CPU time of all looks.
@@ -95,6 +97,7 @@ impl Watched {
             elapsed: Duration::ZERO,
             others: Err(reason.clone()),
             cpu: Err(reason.clone()),
+            stopped: None,
             before: State::unknown(&reason),
             after: State::unknown(&reason),
             cost: Err(reason),
@@ -120,24 +123,28 @@ struct Sampler {
     cost_so_far: Result<Duration, String>,
     cpu: CpuSample,
     before: State,
+    /// The server's, if étalon did not start it.
+    servers: Vec<u32>,
     usage: Result<OtherUsage, String>,
 }
 
 impl Sampler {
     fn new(measured: &Measured) -> Sampler {
         let cost = thread_cpu();
-        let before = State::now();
-        let usage = servers(measured).and_then(|servers| {
+        let found = servers(measured);
+        let servers = found.clone().unwrap_or_default();
+        let before = State::now(&servers);
+        let usage = found.and_then(|servers| {
             let roots = [std::process::id()].into_iter().chain(servers).chain(measured.co_located.iter().copied());
             OtherUsage::begin(roots.collect())
         });
         let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
-        Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, usage }
+        Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, servers, usage }
     }
 
     /// Looks until `goes_on` says no, which waits for the pause that it gets.
     fn sample_until(self, goes_on: impl Fn(Duration) -> bool) -> Watched {
-        let Sampler { began, cost_so_far, cpu, before, mut usage } = self;
+        let Sampler { began, cost_so_far, cpu, before, servers, mut usage } = self;
         let cost_before = thread_cpu();
         let (mut peak_cores, mut seen, mut looks) = (0.0_f64, Instant::now(), 1);
         let mut pause = INTERVAL;
@@ -163,18 +170,27 @@ impl Sampler {
             pause = pause_after(cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before))));
         }
         let elapsed = began.elapsed();
-        let after = State::now();
+        let after = State::now(&servers);
         let cpu = CpuSample::between(&cpu, &CpuSample::take());
         let own_cost = cost_before.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
         let cost = cost_so_far.and_then(|first| Ok(first + own_cost?));
+        let stopped = usage.as_ref().ok().and_then(OtherUsage::stopped);
         let others = usage.map(|usage| usage.other_load(elapsed, peak_cores));
-        Watched { elapsed, others, cpu, before, after, cost, looks }
+        Watched { elapsed, others, cpu, stopped, before, after, cost, looks }
     }
 }
 
 /// The pause after a look, so that the looks take no more than their share of a core.
 fn pause_after(cost: Result<Duration, String>) -> Duration {
     cost.map_or(INTERVAL, |cost| cost.div_f64(COST_SHARE).max(INTERVAL))
+}
+
+/// A process of this machine that listens at an address, if it can be known.
+pub fn listening_process(listener: &Listener) -> Option<u32> {
+    match listener::find(listener) {
+        Whereabouts::Here(pids) => pids.first().copied(),
+        Whereabouts::Elsewhere | Whereabouts::Unknown(_) => None,
+    }
 }
 
 /// The processes of a server that étalon did not start. None if it is on another machine.
@@ -185,14 +201,6 @@ fn servers(measured: &Measured) -> Result<Vec<u32>, String> {
         Some(Whereabouts::Unknown(reason)) => {
             Err(format!("the load of other programs is not told apart from the server's: {reason}"))
         }
-/// A process of this machine that listens at an address, if it can be known.
-pub fn listening_process(listener: &Listener) -> Option<u32> {
-    match listener::find(listener) {
-        Whereabouts::Here(pids) => pids.first().copied(),
-        Whereabouts::Elsewhere | Whereabouts::Unknown(_) => None,
-    }
-}
-
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::listener;
-use crate::system::{ProcessEntry, ProcessName, ProcessNature, os};
+use crate::system::{Life, ProcessEntry, ProcessName, ProcessNature, os};
 
 /// Named; the rest is in the sum.
 const MOST_NAMES: usize = 3;
@@ -80,6 +80,8 @@ pub(super) struct OtherUsage {
     /// time since.
     inherited: Vec<Duration>,
     used: Vec<Used>,
+    /// A process of those that are measured which was stopped at a look.
+    stopped: Option<(u32, ProcessName)>,
 }
 
 impl OtherUsage {
@@ -102,6 +104,7 @@ impl OtherUsage {
             sides: Vec::with_capacity(room),
             inherited: Vec::with_capacity(room),
             used: Vec::with_capacity(many),
+            stopped: None,
         })
     }
 
@@ -113,11 +116,19 @@ impl OtherUsage {
         Ok(self.add())
     }
 
+    /// `postgres (pid 812)`
+    pub(super) fn stopped(&self) -> Option<String> {
+        self.stopped.map(|(pid, name)| format!("{} (pid {pid})", &*name))
+    }
+
     fn add(&mut self) -> Duration {
         self.find_sides();
         self.find_inherited();
         let mut sum = Duration::ZERO;
         for (place, ((entry, side), inherited)) in self.now.iter().zip(&self.sides).zip(&self.inherited).enumerate() {
+            if *side == Side::Measured && entry.life == Life::Stopped {
+                self.stopped = Some((entry.pid, entry.name));
+            }
             if *side != Side::Other {
                 continue;
             }
@@ -246,7 +257,6 @@ fn same<'t>(table: &'t [ProcessEntry], entry: &ProcessEntry) -> Option<&'t Proce
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::Life;
 
     fn entry(pid: u32, parent: u32, name: &str, cpu_ms: u64) -> ProcessEntry {
         let nature = if pid == 2 || parent == 2 { ProcessNature::Kernel } else { ProcessNature::Program };
@@ -262,6 +272,7 @@ mod tests {
             sides: Vec::new(),
             inherited: Vec::new(),
             used: Vec::new(),
+            stopped: None,
         };
         let sum = tally.add();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))

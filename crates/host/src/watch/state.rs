@@ -6,6 +6,8 @@ use crate::system::{Power, power};
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) throttled: Result<Throttled, String>,
+    /// The same of a server that étalon did not start, if it is in another group, which étalon does not limit itself.
+    pub(crate) server_throttled: Option<Throttled>,
     /// Times that processors were slowed down for heat, since the machine started.
     pub(crate) heat: Result<u64, String>,
     pub(crate) governor: Result<String, String>,
@@ -24,9 +26,10 @@ pub(crate) struct Throttled {
 }
 
 impl State {
-    pub(crate) fn now() -> State {
+    pub(crate) fn now(servers: &[u32]) -> State {
         State {
             throttled: os::throttled(),
+            server_throttled: servers.iter().find_map(|pid| os::server_throttled(*pid)),
             heat: os::heat(),
             governor: os::governor(),
             power: power(),
@@ -41,6 +44,7 @@ impl State {
         }
         State {
             throttled: unknown(reason),
+            server_throttled: None,
             heat: unknown(reason),
             governor: unknown(reason),
             power: unknown(reason),
@@ -73,6 +77,17 @@ mod os {
         }
     }
 
+    pub(super) fn server_throttled(pid: u32) -> Option<Throttled> {
+        let group = cgroup::controller_of(&pid.to_string(), "cpu").ok()?;
+        let is_limited_by_etalon = group.folders.iter().filter_map(|folder| folder.file_name()?.to_str());
+        let is_limited_by_etalon = is_limited_by_etalon.into_iter().any(|name| name.starts_with("etalon-"));
+        if is_limited_by_etalon || cgroup::own_controller("cpu").is_ok_and(|own| own == group) {
+            return None;
+        }
+        let found = group.throttling().ok()?;
+        Some(Throttled { quota_cores: group.cpu_quota_cores(), times: found.times, time_us: found.time_us })
+    }
+
     pub(super) fn heat() -> Result<u64, String> {
         super::heat_under(Path::new("/sys/devices/system/cpu"))
     }
@@ -88,6 +103,10 @@ mod os {
 mod os {
     pub(super) fn throttled() -> Result<super::Throttled, String> {
         Err("this operating system has no control groups".to_owned())
+    }
+
+    pub(super) fn server_throttled(_: u32) -> Option<super::Throttled> {
+        None
     }
 
     pub(super) fn heat() -> Result<u64, String> {

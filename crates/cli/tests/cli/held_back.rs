@@ -1,0 +1,89 @@
+//! A server that is held back while it is measured: by a quota of its own, or by a signal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::scene::Scene;
+use crate::server_changes::{answer, fresh_postgres, postgres_url, psql_command, store_in, wait_until};
+
+/// What `compare` says of a run of two systems on one server, which `hold` is given the process of once it is under load.
+fn said_when(hold: impl FnOnce(u32)) -> String {
+    let (scene, server) = (Scene::new(), fresh_postgres());
+    let (a, b) = (postgres_url(server.port, "a"), postgres_url(server.port, "b"));
+    scene.write("one.sql", "SELECT 1;\n").write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{a}\"\n[systems.b]\nurl = \"{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+             script = \"one.sql\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"3s\"\n"
+        ),
+    );
+    let child = scene.start(&["run", "p.toml", "-o", "s"]);
+    let is_loaded = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT 1%'";
+    let ask = || answer(psql_command(server.port, "postgres"), &["-Atc", is_loaded]);
+    wait_until("a load", || ask().unwrap().trim() != "0");
+    hold(server.pid());
+    let ended = child.wait_with_output().unwrap();
+    let Some(store) = store_in(&scene) else { panic!("{}", String::from_utf8_lossy(&ended.stderr)) };
+    let compared = scene.etalon(&["compare", store.to_str().unwrap()]);
+    compared.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_server_that_was_stopped_is_named() {
+    let said = said_when(|pid| {
+        let of_all = |signal: &str| {
+            let pids = host::process::tree_pids(pid).unwrap();
+            Command::new("kill").arg(signal).args(pids.iter().map(u32::to_string)).status().unwrap();
+        };
+        of_all("-STOP");
+        thread::sleep(Duration::from_millis(2_200));
+        of_all("-CONT");
+    });
+    assert!(said.contains("stood still by a signal"), "{said}");
+}
+
+/// A control group with a quota of 3 % of a processor, that is removed in the end.
+struct Group(PathBuf);
+
+impl Group {
+    fn make() -> Option<Group> {
+        let (one, two) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
+        let above = if one.exists() { one } else { two };
+        let group = Group(above.join(format!("quota-{}", std::process::id())));
+        fs::create_dir(&group.0).ok()?;
+        let limits = [("cpu.cfs_quota_us", "3000"), ("cpu.max", "3000 100000")];
+        let is_limited = limits.iter().any(|(name, text)| {
+            let file = group.0.join(name);
+            file.exists() && fs::write(file, text).is_ok()
+        });
+        is_limited.then_some(group)
+    }
+
+    fn take(&self, pid: u32) {
+        for pid in host::process::tree_pids(pid).unwrap() {
+            fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The server has ended; its last process may take a moment.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_quota_of_the_servers_own_is_named() {
+    let Some(group) = Group::make() else { return println!("skipped: no group with a quota can be made") };
+    let said = said_when(|pid| group.take(pid));
+    assert!(said.contains("held back") && said.contains("by its quota of 0.03 cores"), "{said}");
+}
