@@ -12,6 +12,7 @@ pub mod order_entry;
 pub mod pages;
 pub mod permits;
 mod promise;
+mod query_run;
 pub mod reset;
 pub mod session;
 pub mod smack;

@@ -13,7 +13,6 @@ pub mod query;
 mod shapes;
 mod suite;
 mod tables;
-mod timing;
 
 use std::path::Path;
 

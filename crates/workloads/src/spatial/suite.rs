@@ -8,7 +8,7 @@ use super::dialect::SpatialDialect;
 use super::land::{Answers, SpatialData};
 use super::query::{Query, judge};
 use super::tables;
-use super::timing::{QueryText, TimedQuery};
+use crate::query_run::{QueryText, TimedQuery};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;

@@ -8,16 +8,16 @@ use crate::session::Session;
 use load::datum::Datum;
 use load::error::Failure;
 
-pub(super) struct TimedQuery {
+pub(crate) struct TimedQuery {
     /// From the first client's question to the last one's answer, in seconds.
-    pub(super) elapsed_s: f64,
-    pub(super) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
+    pub(crate) elapsed_s: f64,
+    pub(crate) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct QueryText<'a> {
-    pub(super) sql: &'a str,
-    pub(super) around: (&'a str, &'a str),
+pub(crate) struct QueryText<'a> {
+    pub(crate) sql: &'a str,
+    pub(crate) around: (&'a str, &'a str),
 }
 
 /// One client's answer, with the instants between which it was made.
@@ -29,7 +29,7 @@ struct Answer {
 
 impl QueryText<'_> {
     /// Asks it once by every session at the same time.
-    pub(super) fn run(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
+    pub(crate) fn run(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
         let answers: Vec<Answer> = match sessions {
             [one] => vec![self.ask(&mut **one, || ())],
             several => {
