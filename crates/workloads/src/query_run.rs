@@ -1,12 +1,18 @@
-//! A query asked by several clients at the same time, run after run.
+//! A query asked by several clients at the same time, run after run, and what is measured of it if its answer is right.
 
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
+use model::{Absence, Direction, Measurement, NoValue, Reading, Role};
+
 use crate::session::Session;
 use load::datum::Datum;
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
+use load::rng::Rng;
+
+/// Whether its answers were right; else what was expected, and what came, or why none did.
+pub(crate) type AnswerCheck = Result<(), NoValue>;
 
 pub(crate) struct TimedQuery {
     /// From the first client's question to the last one's answer, in seconds.
@@ -71,5 +77,70 @@ impl QueryText<'_> {
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
         Answer { rows: prepared.and(rows).and_then(|rows| ended.map(|()| rows)), from, to }
+    }
+}
+
+/// Indices of the queries in the order of a run. It differs by round, so that no query always profits from the one before it.
+pub(crate) fn order(queries: usize, seed: u64) -> Vec<usize> {
+    let mut rng = Rng::new(seed);
+    let mut order: Vec<usize> = (0..queries).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, rng.int_between(0, last as i64) as usize);
+    }
+    order
+}
+
+/// Separates a failure of the query from one of the system.
+pub(crate) fn check_of(failure: Failure) -> Result<AnswerCheck, Failure> {
+    match failure.kind {
+        FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
+            Err(failure)
+        }
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Err(Absence::Unsupported.because(failure.cause))),
+        // Such as a timeout, or too little memory.
+        _ => Ok(Err(Absence::Failed.because(failure.cause))),
+    }
+}
+
+pub(crate) fn count(id: &str, count: f64) -> Measurement {
+    Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
+}
+
+/// A time in milliseconds.
+pub(crate) fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
+    let reading = match seconds {
+        Reading::Value(seconds) => Reading::Value(seconds * 1e3),
+        unavailable => unavailable,
+    };
+    Measurement::new(id, "ms", Direction::Lower, role, reading)
+}
+
+/// Withholds a figure whose answer is not right.
+pub(crate) fn refused(check: &AnswerCheck, reading: Reading) -> Reading {
+    check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
+        assert!(check_of(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(check_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
+        assert_eq!(check_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
+    }
+
+    fn failure(kind: FailureKind) -> Failure {
+        Failure::new(kind, "ask", "why")
+    }
+
+    #[test]
+    fn every_round_has_an_order_of_its_own_that_its_systems_share() {
+        assert_eq!(order(15, 5), order(15, 5));
+        assert_ne!(order(15, 5), order(15, 6));
+        let mut sorted = order(15, 7);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..15).collect::<Vec<_>>());
     }
 }

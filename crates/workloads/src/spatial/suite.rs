@@ -2,20 +2,19 @@
 
 use std::sync::OnceLock;
 
-use model::{Absence, Direction, Facts, Measurement, NoValue, Reading, Role};
+use model::{Absence, Facts, Reading, Role};
 
 use super::dialect::SpatialDialect;
 use super::land::{Answers, SpatialData};
 use super::query::{Query, judge};
 use super::tables;
-use crate::query_run::{QueryText, TimedQuery};
+use crate::query_run::{AnswerCheck, QueryText, TimedQuery, check_of, count, milliseconds, order, refused};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
 use crate::workload::Procedure;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use load::rng::Rng;
 
 /// The published estimator drops the shortest and the longest run.
 const FEWEST_TO_TRIM: usize = 3;
@@ -37,9 +36,6 @@ pub(super) struct Suite {
     /// Computed when first needed: `etalon plan` does not need it.
     answers: OnceLock<Answers>,
 }
-
-/// Whether its answers were right; else what was expected, and what came, or why none did.
-type AnswerCheck = Result<(), NoValue>;
 
 struct Asked {
     query: Query,
@@ -65,17 +61,6 @@ impl Suite {
 
     fn answers(&self) -> &Answers {
         self.answers.get_or_init(|| self.land.answers(&self.queries))
-    }
-
-    /// Indices in the order of this run. It differs by round, so that no query always profits from the one before
-    /// it.
-    fn order(&self, seed: u64) -> Vec<usize> {
-        let mut rng = Rng::new(seed);
-        let mut order: Vec<usize> = (0..self.queries.len()).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, rng.int_between(0, last as i64) as usize);
-        }
-        order
     }
 }
 
@@ -112,7 +97,7 @@ impl Procedure for Suite {
             tables::check(&mut **session, dialect, &*self.land)?;
         }
         let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
-        for (done, place) in self.order(context.seed).into_iter().enumerate() {
+        for (done, place) in order(self.queries.len(), context.seed).into_iter().enumerate() {
             context.progress(&self.queries[place].name(), done + 2, parts);
             let round = Round { suite: self, dialect, answers, place };
             match round.warm(context, &mut sessions)? {
@@ -156,18 +141,6 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
         Some(ran) => Err(Absence::Wrong
             .because(format!("{executions} executions were timed, and a session of the engine ran {ran}"))),
         None => Ok(()),
-    }
-}
-
-/// Separates a failure of the query from one of the system.
-fn check_of(failure: Failure) -> Result<AnswerCheck, Failure> {
-    match failure.kind {
-        FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
-            Err(failure)
-        }
-        FailureKind::Unsupported | FailureKind::Missing => Ok(Err(Absence::Unsupported.because(failure.cause))),
-        // Such as a timeout, or too little memory.
-        _ => Ok(Err(Absence::Failed.because(failure.cause))),
     }
 }
 
@@ -352,18 +325,6 @@ impl Suite {
     }
 }
 
-fn count(id: &str, count: f64) -> Measurement {
-    Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
-}
-
-fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
-    let reading = match seconds {
-        Reading::Value(seconds) => Reading::Value(seconds * 1e3),
-        unavailable => unavailable,
-    };
-    Measurement::new(id, "ms", Direction::Lower, role, reading)
-}
-
 /// Sum over all queries; unknown if any is missing, since it would compare with nothing.
 fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
     let mut sum = 0.0;
@@ -377,11 +338,6 @@ fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
         }
     }
     Reading::Value(sum)
-}
-
-/// Withholds a figure whose answer is not right.
-fn refused(check: &AnswerCheck, reading: Reading) -> Reading {
-    check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
 }
 
 impl Asked {
@@ -443,27 +399,5 @@ mod tests {
         let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
         assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");
         assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.because("pairs: expected 360, got 342")));
-    }
-
-    #[test]
-    fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
-        assert!(check_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(check_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
-        assert_eq!(check_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
-    }
-
-    fn failure(kind: FailureKind) -> Failure {
-        Failure::new(kind, "ask", "why")
-    }
-
-    #[test]
-    fn every_round_has_an_order_of_its_own_that_its_systems_share() {
-        let country = super::super::Country { side: 2, seed: 1, spread: super::super::PointSpread::Uniform };
-        let suite = Suite::new(Box::new(country), Query::all().collect(), 1, 1, Cold::Skipped);
-        assert_eq!(suite.order(5), suite.order(5));
-        assert_ne!(suite.order(5), suite.order(6));
-        let mut sorted = suite.order(7);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..15).collect::<Vec<_>>());
     }
 }
