@@ -159,6 +159,12 @@ pub struct Question {
     /// makes
     #[arg(long, value_name = "FILE|NAME", help_heading = heading::LOAD)]
     pub script: Vec<String>,
+    /// Folder of queries, or files: each query is timed by itself
+    ///
+    /// They run on the tables that are there and may only read. Their answers are compared between the systems before they are
+    /// timed. A folder with files `*.sql` among the arguments is one, too
+    #[arg(long, value_name = "DIR|FILE", value_delimiter = ',', help_heading = heading::LOAD)]
+    pub queries: Vec<String>,
     /// Number of clients, or several: `1,8`
     ///
     /// For disks, the number of operations in flight

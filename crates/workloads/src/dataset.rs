@@ -228,6 +228,16 @@ pub trait Dialect: Sync {
         name.to_owned()
     }
 
+    /// Names by which files of SQL are marked as the engine's own: `q7.NAME.sql`. The first that is found is taken.
+    fn names(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Statements around one that may only read, outside what is timed: nothing of them stays in the session.
+    fn read_only(&self) -> (&'static str, &'static str) {
+        ("", "")
+    }
+
     /// The procedures of order entry; `None` without stored procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         None

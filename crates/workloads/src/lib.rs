@@ -12,6 +12,7 @@ pub mod order_entry;
 pub mod pages;
 pub mod permits;
 mod promise;
+pub mod queries;
 mod query_run;
 pub mod reset;
 pub mod session;
@@ -34,6 +35,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &smack::SuperSmack,
     &pages::Pages,
     &spatial::Spatial,
+    &queries::Queries,
     &backup::Backup,
     &disk::DiskWorkload,
 ];

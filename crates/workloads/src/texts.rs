@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::Facts;
 use sha2::{Digest as _, Sha256};
 
+use crate::queries::is_query;
+
 /// Nothing more is read of a longer file.
 const LONGEST_SCRIPT_BYTES: u64 = 16 << 20;
 /// The number of bytes of a hash that tell two versions of a script apart.
@@ -76,6 +78,32 @@ impl Texts {
         Ok(without_mark(&text).to_owned())
     }
 
+    /// The files of queries in a folder, by name, without those of its folders; of a file its own path.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or there is none of this name.
+    pub fn files_in(&self, path: &str) -> io::Result<Vec<String>> {
+        let folder = path.trim_end_matches(['/', '\\']);
+        let mut files = Vec::new();
+        match self {
+            Texts::Sent(texts) if texts.contains_key(path) => return Ok(vec![path.to_owned()]),
+            Texts::Sent(texts) => {
+                let below =
+                    texts.keys().filter(|name| name.strip_prefix(folder).is_some_and(|rest| is_in_folder(rest)));
+                files.extend(below.cloned());
+            }
+            Texts::Files | Texts::Noting(_) if !Path::new(path).is_dir() => return Ok(vec![path.to_owned()]),
+            Texts::Files | Texts::Noting(_) => {
+                for entry in std::fs::read_dir(path)? {
+                    let name = entry?.file_name().to_string_lossy().into_owned();
+                    files.extend(is_query(&name).then(|| format!("{folder}/{name}")));
+                }
+            }
+        }
+        files.sort_by_cached_key(|name| counted_key(name));
+        Ok(files)
+    }
+
     /// For texts where bytes that are not UTF-8 do no harm, as in a comment.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
         Ok(without_mark(&String::from_utf8_lossy(&self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?)).to_owned())
@@ -117,6 +145,17 @@ fn read_at_most(path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(bytes)
+}
+
+/// A key by which `q2` comes before `q10`.
+fn counted_key(name: &str) -> String {
+    let parts = name.split_inclusive(|c: char| !c.is_ascii_digit());
+    parts.map(|part| format!("{part:0>20}")).collect()
+}
+
+/// Tells whether what follows a folder's name in a path is a file in it.
+fn is_in_folder(rest: &str) -> bool {
+    rest.strip_prefix('/').is_some_and(|file| !file.contains(['/', '\n']) && is_query(file))
 }
 
 fn without_mark(text: &str) -> &str {

@@ -1,9 +1,12 @@
 //! What can be asked of a system.
 
+use std::sync::Arc;
+
 use model::{Facts, Point, Schedule, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::permits::Permits;
+use crate::queries::FirstAnswers;
 use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
 use crate::system::System;
@@ -31,6 +34,8 @@ pub struct Grants {
     pub texts: Texts,
     /// What else of this host a task may reach.
     pub permits: Permits,
+    /// The first answers to queries, by which all systems are compared.
+    pub first_answers: Arc<FirstAnswers>,
 }
 
 #[derive(Debug)]
@@ -44,7 +49,8 @@ impl Task {
     pub fn tables(&self) -> Tables {
         match &self.action {
             Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) => program.tables,
-            Action::Stream(StreamTask { work: StreamWork::Blocks(_), .. }) | Action::Step(_) => Tables::Own,
+            Action::Stream(StreamTask { work: StreamWork::Blocks(_), .. }) => Tables::Own,
+            Action::Step(procedure) => procedure.tables(),
         }
     }
 
@@ -91,6 +97,16 @@ pub trait Procedure: Send + Sync {
     /// What these sessions need is checked, and recorded as facts, before the first run.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
+    }
+
+    /// Whether a run of it lasts about as long as the schedule says.
+    fn lasts_as_scheduled(&self) -> bool {
+        false
+    }
+
+    /// Whose tables it works on.
+    fn tables(&self) -> Tables {
+        Tables::Own
     }
 
     /// At a time, not counting the one or two that it asks by.

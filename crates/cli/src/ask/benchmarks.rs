@@ -37,6 +37,7 @@ pub struct Bench {
     keys: Vec<Key>,
 }
 
+#[derive(Default)]
 pub struct Asked {
     pub benchmarks: Vec<Bench>,
     /// Names of benchmarks.
@@ -169,6 +170,51 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
     }
 }
 
+/// The benchmarks of folders and files of queries, and of scripts that are named with them.
+///
+/// # Errors
+/// The systems are disks, or the load is none of queries.
+pub fn for_queries(
+    workload: &str,
+    queries: &[String],
+    scripts: &[String],
+    load: &Load,
+    catalog: &Catalog,
+) -> Result<Asked, CliError> {
+    if workload == DISK {
+        let message = format!("`{}` has queries, and the systems are disks", queries.join(","));
+        return Err(CliError::user(message).hint("name servers or databases: `etalon run A_URL B_URL sql/`"));
+    }
+    if load.p99.is_some() && scripts.is_empty() {
+        return Err(CliError::user("`--p99` needs a rate, and queries are asked one by one")
+            .hint("leave it out, or name a script: `--script FILE`"));
+    }
+    let mut asked = if scripts.is_empty() { Asked::default() } else { for_workload(workload, scripts, load, catalog)? };
+    let name = queries.first().map(|first| stem_of(first.trim_end_matches(['/', '\\']))).unwrap_or_default();
+    let files: Vec<&str> = queries.iter().map(|path| path.trim_end_matches(['/', '\\'])).collect();
+    asked.benchmarks.push(Bench {
+        keys: vec![
+            Key { name: "name", value: quoted(&name), about: "As it is called in the results." },
+            Key {
+                name: "workload",
+                value: quoted("queries"),
+                about: "Queries, each timed by itself, whose answers are compared before.",
+            },
+            Key {
+                name: "files",
+                value: quoted(&files.join(", ")),
+                about: "A folder whose `*.sql` are asked, or files. They may only read.",
+            },
+            Key {
+                name: "clients",
+                value: list(&clients_or(&load.clients, &[1])),
+                about: "Clients that ask the same query at the same time. Each value is a case.",
+            },
+        ],
+    });
+    Ok(asked)
+}
+
 fn promised(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| {
         CliError::user(format!("`--p99 {text}` is not a length of time: {error}")).hint("write it as `--p99 20ms`")
@@ -209,12 +255,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
         [] => usual.into(),
         scripts => scripts.iter().map(|script| (*script, clients_or(clients, several))).collect(),
     };
-    let mut asked = Asked {
-        benchmarks: Vec::new(),
-        on_tables_of_the_user: Vec::new(),
-        on_tables_to_find: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut asked = Asked::default();
     let mut names: Vec<String> = Vec::new();
     for (script, clients) in scripts {
         let script = checked(script, catalog)?;
@@ -475,7 +516,7 @@ fn blocks(load: &Load) -> Asked {
         ];
         benchmarks.push(bench("write-log", "write", "What a commit waits for.", log));
     }
-    Asked { benchmarks, on_tables_of_the_user: Vec::new(), on_tables_to_find: Vec::new(), notes: Vec::new() }
+    Asked { benchmarks, ..Asked::default() }
 }
 
 fn depth_key(value: &str) -> Key {

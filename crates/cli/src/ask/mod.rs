@@ -75,13 +75,17 @@ fn is_name(text: &str) -> bool {
 /// too short.
 pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords: Passwords) -> Result<Made, CliError> {
     let catalog = registry.catalog();
-    let (systems, scripts) = sides(question, &catalog)?;
-    refuse_none(&systems, &scripts)?;
+    let Sides { systems, scripts, queries } = sides(question, &catalog)?;
+    refuse_none(&systems, scripts.iter().chain(&queries).next())?;
     refuse_twice(&systems, set)?;
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
-    let asked = benchmarks::for_workload(workload, &scripts, &load, &catalog)?;
+    let asked = if queries.is_empty() {
+        benchmarks::for_workload(workload, &scripts, &load, &catalog)?
+    } else {
+        benchmarks::for_queries(workload, &queries, &scripts, &load, &catalog)?
+    };
     let time = question.time.as_deref().map(time_of).transpose()?;
     let mut draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
@@ -132,13 +136,21 @@ pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> 
     Ok(())
 }
 
-/// The systems and the scripts among the arguments.
-fn sides(question: &Question, catalog: &Catalog) -> Result<(Vec<SystemWord>, Vec<String>), CliError> {
-    let (mut systems, mut scripts) = (Vec::new(), question.script.clone());
+/// What the arguments name.
+struct Sides {
+    systems: Vec<SystemWord>,
+    scripts: Vec<String>,
+    /// Folders and files of queries.
+    queries: Vec<String>,
+}
+
+fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
+    let (mut systems, mut scripts, mut queries) = (Vec::new(), question.script.clone(), question.queries.clone());
     for argument in &question.what {
         match words::word(argument, catalog)? {
             Word::System(system) => systems.push(system),
             Word::Script(_) => scripts.push(argument.clone()),
+            Word::Queries => queries.push(argument.clone()),
             Word::Plan | Word::Batch => {
                 let message =
                     format!("`{argument}` is a plan, which says what is run, so nothing else can be named with it");
@@ -158,14 +170,15 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<(Vec<SystemWord>, Vec
         })?;
         systems.push(system);
     }
-    Ok((systems, scripts))
+    Ok(Sides { systems, scripts, queries })
 }
 
-fn refuse_none(systems: &[SystemWord], scripts: &[String]) -> Result<(), CliError> {
+/// `asked` is the first of what is to be run.
+fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), CliError> {
     if !systems.is_empty() {
         return Ok(());
     }
-    let (message, own) = match scripts.first() {
+    let (message, own) = match asked {
         Some(script) => (format!("`{script}` is to be run, and no system is named"), script.as_str()),
         None => ("nothing is named to be run".to_owned(), ""),
     };
@@ -243,7 +256,8 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
 impl Question {
     /// Whether it says more than which systems and how long, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
-        let has_lists = !(self.clients.is_empty() && self.script.is_empty() && self.scale.is_empty());
+        let has_lists =
+            !(self.clients.is_empty() && self.script.is_empty() && self.queries.is_empty() && self.scale.is_empty());
         has_lists || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }
 

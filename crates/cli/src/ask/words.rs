@@ -23,6 +23,8 @@ pub enum Word {
     Plan,
     /// Command lines of SQLIO.
     Batch,
+    /// A folder of queries.
+    Queries,
     /// A built-in script, a file, or several with weights.
     Script(ScriptKind),
     System(SystemWord),
@@ -63,6 +65,9 @@ pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
     }
     if let Some(kind) = built_in_script(argument, catalog) {
         return Ok(Word::Script(kind));
+    }
+    if workloads::queries::has_queries(Path::new(argument)) {
+        return Ok(Word::Queries);
     }
     if let Some(system) = system(argument, catalog)? {
         return Ok(Word::System(system));

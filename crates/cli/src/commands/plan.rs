@@ -161,6 +161,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
                 let runs = f64::from(plan.schedule.rounds);
                 work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
             }
+            Action::Step(procedure) if procedure.lasts_as_scheduled() => work.running += time_of_runs(plan, &case),
             Action::Step(_) => {
                 work.steps += 1;
                 let each = PREPARATION + Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);

@@ -13,6 +13,14 @@ const ROW_NUMBER: &str =
     "`etalon_row` BIGINT NOT NULL AUTO_INCREMENT /*!80023 INVISIBLE */ /*M!100303 INVISIBLE */ PRIMARY KEY";
 
 impl Dialect for MySqlDialect {
+    fn names(&self) -> &'static [&'static str] {
+        &["mysql", "mariadb"]
+    }
+
+    fn read_only(&self) -> (&'static str, &'static str) {
+        ("START TRANSACTION READ ONLY", "ROLLBACK")
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "INT".to_owned(),

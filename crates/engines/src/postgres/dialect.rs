@@ -7,6 +7,14 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct PostgresDialect;
 
 impl Dialect for PostgresDialect {
+    fn names(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql", "pg"]
+    }
+
+    fn read_only(&self) -> (&'static str, &'static str) {
+        ("BEGIN TRANSACTION READ ONLY", "ROLLBACK")
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "integer".to_owned(),

@@ -5,6 +5,14 @@ use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
 pub(super) struct SqliteDialect;
 
 impl Dialect for SqliteDialect {
+    fn names(&self) -> &'static [&'static str] {
+        &["sqlite"]
+    }
+
+    fn read_only(&self) -> (&'static str, &'static str) {
+        ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_owned(),

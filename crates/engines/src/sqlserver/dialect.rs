@@ -10,6 +10,14 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct TSql;
 
 impl Dialect for TSql {
+    fn names(&self) -> &'static [&'static str] {
+        &["sqlserver", "mssql"]
+    }
+
+    fn read_only(&self) -> (&'static str, &'static str) {
+        ("BEGIN TRANSACTION", "ROLLBACK TRANSACTION")
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "int".to_owned(),

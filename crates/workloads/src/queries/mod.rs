@@ -1,0 +1,57 @@
+//! Queries: the user's own statements. Each is timed by itself, on the tables that are there, and its answer is compared before it
+//! is timed and whenever it is.
+
+mod answer;
+mod procedure;
+mod source;
+
+use std::sync::Arc;
+
+use model::{Point, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::workload::{Action, Grants, Task, Workload};
+use load::error::Failure;
+use procedure::Asking;
+
+pub use answer::FirstAnswers;
+pub use source::{has_queries, is_query};
+
+model::keys! {
+    struct Keys {
+        /// A folder whose files `*.sql` are asked, or the files, separated by commas
+        files: String = TEXT.required(),
+        /// Clients that ask the same query at the same time; an execution lasts until the last of them has its answer
+        clients: u32 = int(1..=1_000).or(1),
+    }
+}
+
+pub struct Queries;
+
+impl Workload for Queries {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "queries",
+            family: "queries",
+            about: "Queries of a folder, each timed by itself, with answers that are compared before",
+            rate_unit: "queries/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let keys = Keys::read(point)?;
+        let queries = source::read(&keys.files, &grants.texts)?;
+        let asking = Asking {
+            files: keys.files,
+            queries,
+            clients: keys.clients as usize,
+            first_answers: Arc::clone(&grants.first_answers),
+        };
+        Ok(Task {
+            dataset: Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() },
+            action: Action::Step(Box::new(asking)),
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! The procedure: every query once for its answer, then as often as fits into its share of the run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Absence, Length, Reading, Role, Schedule};
+
+use super::answer::{Answer, FirstAnswers};
+use super::source::{Query, Statement};
+use crate::dataset::{Dialect, Tables};
+use crate::query_run::{AnswerCheck, QueryText, TimedQuery, check_of, count, milliseconds, order, refused};
+use crate::session::{Session, SessionKind};
+use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
+use crate::workload::Procedure;
+use load::error::Failure;
+
+/// Executions of a query in a run; more say nothing new of it.
+const MOST_EXECUTIONS: usize = 10_000;
+/// The name of all queries together.
+const ALL: &str = "all";
+
+pub struct Asking {
+    pub files: String,
+    pub queries: Vec<Query>,
+    pub clients: usize,
+    pub first_answers: Arc<FirstAnswers>,
+}
+
+struct Asked<'a> {
+    query: &'a Query,
+    check: AnswerCheck,
+    answer: Option<Answer>,
+    /// Seconds of each execution with warm caches.
+    executions_s: Vec<f64>,
+    cpu_s: Reading,
+}
+
+impl Procedure for Asking {
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let mut sessions = Vec::with_capacity(self.clients);
+        for _ in 0..self.clients {
+            sessions.push(context.system.session(SessionKind::Plain)?);
+        }
+        let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
+        for (done, index) in order(self.queries.len(), context.seed).into_iter().enumerate() {
+            let query = &self.queries[index];
+            context.progress(&query.name, done, self.queries.len());
+            match self.ask(query, context, &mut sessions)? {
+                Some(one) => asked[index] = Some(one),
+                None => return Ok(Stepped::Interrupted),
+            }
+        }
+        let asked: Vec<Asked<'_>> = asked.into_iter().flatten().collect();
+        Ok(Stepped::Done(outcome(&asked)))
+    }
+
+    fn connections(&self) -> u64 {
+        self.clients as u64
+    }
+
+    fn lasts_as_scheduled(&self) -> bool {
+        true
+    }
+
+    fn tables(&self) -> Tables {
+        Tables::None
+    }
+}
+
+impl Asking {
+    /// Asks a query for its answer, which warms the caches too, then times it if the answer was right. `None` if the user
+    /// interrupted.
+    fn ask<'a>(
+        &self,
+        query: &'a Query,
+        context: &StepContext<'_>,
+        sessions: &mut [Box<dyn Session>],
+    ) -> Result<Option<Asked<'a>>, Failure> {
+        let dialect = context.system.dialect();
+        let mut asked = Asked {
+            query,
+            check: Ok(()),
+            answer: None,
+            executions_s: Vec::new(),
+            cpu_s: Reading::unavailable("it was not run"),
+        };
+        let file = match query.for_engine(dialect) {
+            Ok(file) => file,
+            Err(reason) => {
+                asked.check = Err(Absence::Unsupported.because(reason));
+                return Ok(Some(asked));
+            }
+        };
+        let question = Question { statements: file.statements(dialect)?, dialect };
+        let executed = question.execute(sessions)?;
+        if let (Some(rows), Ok(answer)) = (file.expected_rows, &executed.answer)
+            && answer.rows() != rows
+        {
+            asked.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.rows())));
+        }
+        self.take_answer(&mut asked, executed.answer);
+        let share = Share::new(context.schedule, self.queries.len());
+        let watch = Stopwatch::start(context.system);
+        while asked.check.is_ok() && share.has_room_after(&asked.executions_s) {
+            if context.interrupted() {
+                return Ok(None);
+            }
+            let executed = question.execute(sessions)?;
+            asked.executions_s.push(executed.elapsed_s);
+            self.take_answer(&mut asked, executed.answer);
+        }
+        asked.cpu_s = match watch.read(context.system).cpu_s {
+            Reading::Value(all) => Reading::Value(all / asked.executions_s.len().max(1) as f64),
+            unavailable => unavailable,
+        };
+        Ok(Some(asked))
+    }
+
+    /// Compares an answer with the one before it in this run, or with the first of the experiment.
+    fn take_answer(&self, asked: &mut Asked<'_>, answer: Result<Answer, AnswerCheck>) {
+        match (answer, &asked.answer) {
+            (Err(check), _) => asked.check = check,
+            (Ok(answer), Some(before)) => {
+                if let Some(difference) = answer.difference(before) {
+                    let reason = format!("it changes from one execution to the next: {difference}");
+                    asked.check = Err(Absence::Wrong.because(reason));
+                }
+            }
+            (Ok(answer), None) => {
+                if let (Ok(()), Err(difference)) =
+                    (&asked.check, self.first_answers.compare(&self.files, &asked.query.name, &answer))
+                {
+                    let reason = format!("it differs from the first answer of the experiment: {difference}");
+                    asked.check = Err(Absence::Wrong.because(reason));
+                }
+                asked.answer = Some(answer);
+            }
+        }
+    }
+}
+
+/// A query in an engine's words.
+struct Question<'a> {
+    statements: Vec<Statement>,
+    dialect: &'a dyn Dialect,
+}
+
+/// One execution by all clients.
+struct Executed {
+    elapsed_s: f64,
+    answer: Result<Answer, AnswerCheck>,
+}
+
+impl Question<'_> {
+    /// Executes all statements, one behind the other.
+    fn execute(&self, sessions: &mut [Box<dyn Session>]) -> Result<Executed, Failure> {
+        let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&[], true)) };
+        for statement in &self.statements {
+            let run = QueryText { sql: &statement.sql, around: self.dialect.read_only() }.run(sessions);
+            all.elapsed_s += run.elapsed_s;
+            let answer = answer_of_all(run, statement.is_ordered)?;
+            match (&mut all.answer, answer) {
+                (Ok(answers), Ok(answer)) => answers.join(answer),
+                (_, check) => {
+                    all.answer = check;
+                    break;
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The answer that all clients got.
+fn answer_of_all(run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, AnswerCheck>, Failure> {
+    let mut found: Option<Answer> = None;
+    for answer in run.answers {
+        let rows = match answer {
+            Ok(rows) => rows,
+            Err(failure) => return Ok(Err(check_of(failure)?)),
+        };
+        let answer = Answer::from_rows(&rows, is_ordered);
+        if let Some(difference) = found.as_ref().and_then(|first| answer.difference(first)) {
+            let reason = format!("two clients got different answers at the same time: {difference}");
+            return Ok(Err(Err(Absence::Wrong.because(reason))));
+        }
+        found = Some(answer);
+    }
+    Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&[], is_ordered))))
+}
+
+/// What a query has of a run.
+enum Share {
+    Time(Duration),
+    Executions(usize),
+}
+
+impl Share {
+    fn new(schedule: &Schedule, queries: usize) -> Share {
+        match schedule.length {
+            Length::Duration(length) => Share::Time(length / u32::try_from(queries.max(1)).unwrap_or(u32::MAX)),
+            Length::Transactions(count) => Share::Executions(usize::try_from(count).unwrap_or(MOST_EXECUTIONS)),
+        }
+    }
+
+    /// Tells whether another execution fits, if it takes as long as those before; the first always does.
+    fn has_room_after(&self, executions_s: &[f64]) -> bool {
+        let spent: f64 = executions_s.iter().sum();
+        let done = executions_s.len();
+        let fits = match self {
+            Share::Time(length) => spent + spent / done.max(1) as f64 <= length.as_secs_f64(),
+            Share::Executions(count) => done < *count,
+        };
+        done == 0 || (fits && done < MOST_EXECUTIONS)
+    }
+}
+
+fn outcome(asked: &[Asked<'_>]) -> StepOutcome {
+    let mut outcome = StepOutcome::default();
+    let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
+    if asked.len() > 1 {
+        outcome.measurements.push(milliseconds(&format!("elapsed/{ALL}"), Role::Primary, total(asked, &readings)));
+    }
+    for (one, reading) in asked.iter().zip(readings) {
+        outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
+    }
+    for one in asked {
+        let name = &one.query.name;
+        let cpu = refused(&one.check, one.cpu_s.clone());
+        outcome.measurements.push(milliseconds(&format!("cpu/{name}"), Role::Secondary, cpu));
+        outcome.measurements.push(count(&format!("executions/{name}"), one.executions_s.len() as f64));
+        if let Some(answer) = &one.answer {
+            outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
+            outcome.measurements.push(count(&format!("answer/{name}"), answer.digest()));
+        }
+    }
+    outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
+    outcome
+}
+
+/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
+fn total(asked: &[Asked<'_>], readings: &[Reading]) -> Reading {
+    let mut sum = 0.0;
+    for (one, reading) in asked.iter().zip(readings) {
+        match reading {
+            Reading::Value(value) => sum += value,
+            Reading::Unavailable(reason) => {
+                return Reading::unavailable(format!("no total without {}, {reason}", one.query.name));
+            }
+        }
+    }
+    Reading::Value(sum)
+}
+
+impl Asked<'_> {
+    /// The mean of the executions.
+    fn elapsed_s(&self) -> Reading {
+        match self.executions_s.len() {
+            0 => Reading::unavailable("it was not run"),
+            executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The files of queries: a query each, or a short script that reads.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+
+use crate::dataset::Dialect;
+use crate::texts::Texts;
+use crate::transactions::split;
+use load::error::{Failure, FailureKind};
+
+const ENDING: &str = ".sql";
+/// First words of statements that read.
+const READING: [&str; 6] = ["select", "with", "values", "table", "show", "explain"];
+/// More queries than this are no folder of queries.
+const MOST: usize = 1_000;
+
+/// A query, with its texts for engines that need one of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    pub name: String,
+    /// Texts by the engine that their file names: `q7.mysql.sql`; the empty name has the text for all others.
+    texts: IndexMap<String, QueryFile>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryFile {
+    path: String,
+    text: String,
+    /// The line `-- expect-rows: 12`.
+    pub expected_rows: Option<usize>,
+}
+
+/// Tells whether a folder holds queries.
+pub fn has_queries(folder: &Path) -> bool {
+    folder.is_dir() && Texts::Files.files_in(&folder.to_string_lossy()).is_ok_and(|files| !files.is_empty())
+}
+
+/// Reads the queries of a folder or of a list of files.
+///
+/// # Errors
+/// A file cannot be read, has no statement, or one that may change something; or there are none.
+pub fn read(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
+    let mut queries: IndexMap<String, Query> = IndexMap::new();
+    for listed in files.split(',').map(str::trim).filter(|listed| !listed.is_empty()) {
+        let found = texts.files_in(listed).map_err(|error| refuse(listed, &error))?;
+        if found.is_empty() {
+            return Err(refuse(listed, &format!("it has no file `*{ENDING}`")));
+        }
+        for path in found {
+            let text = texts.read(&path).map_err(|error| refuse(&path, &error))?;
+            let (name, engine) = name_of(&path, &text);
+            let file = QueryFile { expected_rows: expected_rows(&path, &text)?, text, path };
+            file.statements(&AsWritten)?;
+            let query = queries.entry(name.clone()).or_insert_with(|| Query { name, texts: IndexMap::new() });
+            if let Some(other) = query.texts.get(&engine) {
+                let cause = format!("it has the name of `{}`, `{}`", other.path, query.name);
+                return Err(refuse(&file.path, &cause).hint("give one another name: `-- name: q7` in its first lines"));
+            }
+            query.texts.insert(engine, file);
+        }
+    }
+    match queries.len() {
+        0 => Err(refuse(files, &"it names no file")),
+        count if count > MOST => Err(refuse(files, &format!("{count} queries are more than {MOST}"))),
+        _ => Ok(queries.into_values().collect()),
+    }
+}
+
+fn refuse(path: &str, cause: &dyn std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, format!("read the queries `{path}`"), cause)
+}
+
+/// The name of a query, and of the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
+fn name_of(path: &str, text: &str) -> (String, String) {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let stem = file.get(..file.len().saturating_sub(ENDING.len())).filter(|_| is_query(file)).unwrap_or(file);
+    let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
+    (remark(text, "name").unwrap_or(name).to_owned(), engine.to_lowercase())
+}
+
+/// Tells whether a file's name is that of a query.
+pub fn is_query(file: &str) -> bool {
+    file.len() > ENDING.len() && file.to_lowercase().ends_with(ENDING)
+}
+
+/// The value of a comment in the lines before the first statement: `-- name: q7`.
+fn remark<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let comments = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with("--"));
+    comments.filter_map(|line| line.trim_start_matches('-').trim().split_once(':')).find_map(|(name, value)| {
+        let value = value.trim();
+        (name.trim().eq_ignore_ascii_case(key) && !value.is_empty()).then_some(value)
+    })
+}
+
+fn expected_rows(path: &str, text: &str) -> Result<Option<usize>, Failure> {
+    remark(text, "expect-rows")
+        .map(|rows| rows.parse().map_err(|_| refuse(path, &format!("`-- expect-rows: {rows}` is no number of rows"))))
+        .transpose()
+}
+
+impl Query {
+    /// The text for an engine, by the names that its files may have.
+    ///
+    /// # Errors
+    /// There is none, and the files that there are.
+    pub fn for_engine(&self, dialect: &dyn Dialect) -> Result<&QueryFile, String> {
+        let own = dialect.names().iter().find_map(|name| self.texts.get(*name));
+        own.or_else(|| self.texts.get("")).ok_or_else(|| {
+            let paths: Vec<&str> = self.texts.values().map(|file| file.path.as_str()).collect();
+            format!("no file of it is for this engine, only {}", paths.join(", "))
+        })
+    }
+}
+
+impl QueryFile {
+    /// The statements in the engine's words.
+    ///
+    /// # Errors
+    /// There is none, or one may change something.
+    pub fn statements(&self, dialect: &dyn Dialect) -> Result<Vec<Statement>, Failure> {
+        let parts = split(&self.text, dialect);
+        if parts.is_empty() {
+            return Err(refuse(&self.path, &"it has no statement"));
+        }
+        parts.into_iter().map(|part| self.statement(part.sql)).collect()
+    }
+
+    fn statement(&self, sql: String) -> Result<Statement, Failure> {
+        let words = words(&sql);
+        let first = words.iter().find(|word| word.text != "(").map(|word| word.text.as_str()).unwrap_or_default();
+        if !READING.contains(&first) {
+            let cause = format!("`{}` may change something, and queries only read", first.to_uppercase());
+            return Err(refuse(&self.path, &cause).hint("`--script FILE` runs what writes, as a transaction"));
+        }
+        let is_ordered =
+            words.windows(2).any(|pair| pair[0].depth == 0 && pair[0].text == "order" && pair[1].text == "by");
+        Ok(Statement { sql, is_ordered })
+    }
+}
+
+/// Statements as their file has them.
+struct AsWritten;
+
+impl Dialect for AsWritten {
+    fn placeholder(&self, _number: usize) -> String {
+        "?".to_owned()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub sql: String,
+    /// True if it says in which order its rows come.
+    pub is_ordered: bool,
+}
+
+/// A word of a statement, or `(`.
+struct WordAt {
+    /// In lower case.
+    text: String,
+    /// Number of parentheses that it stands in.
+    depth: usize,
+}
+
+/// The words of a statement outside quotes and comments.
+fn words(sql: &str) -> Vec<WordAt> {
+    let mut words: Vec<WordAt> = Vec::new();
+    let (mut rest, mut depth) = (sql, 0_usize);
+    while let Some(next) = rest.chars().next() {
+        let length = match next {
+            '\'' | '"' | '`' => rest[1..].find(next).map_or(rest.len(), |end| end + 2),
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+            '(' => {
+                words.push(WordAt { text: "(".to_owned(), depth });
+                depth += 1;
+                1
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                1
+            }
+            c if c.is_alphanumeric() || c == '_' => {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                words.push(WordAt { text: rest[..end].to_lowercase(), depth });
+                end
+            }
+            other => other.len_utf8(),
+        };
+        rest = &rest[length..];
+    }
+    words
+}
