@@ -3,13 +3,14 @@
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
 mod names;
+mod parts;
 mod single_system;
 
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use model::metric::{CAPACITY, CAPACITY_CLIENTS};
-use model::{MarkKind, Metric, Point, Quantity, Role, Value};
+use model::{Absence, MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
 use crate::comparison::{
@@ -262,6 +263,8 @@ impl Question<'_> {
                 String::new()
             };
             format!("{} is the same on {} and {}{margin}", self.subject(), self.a, self.b)
+        } else if let Some(said) = parts::sentence(self, set) {
+            said
         } else {
             let words = tally.words(self.words());
             format!("{} on {} against {}, {all} cases: {words}", self.subject(), self.b, self.a)
@@ -598,6 +601,7 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::DifferentRows(found) => found.text(),
         NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
+        NoVerdict::NotAvailable { missing, .. } if missing.kind == Absence::Wrong => "its answers differ".to_owned(),
         NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
         NoVerdict::TooFewOperations { .. } => "some runs have too few operations for it".to_owned(),
         NoVerdict::Failures { .. } | NoVerdict::FailuresUnknown { .. } => "operations failed".to_owned(),

@@ -1,0 +1,140 @@
+//! The sentence for a benchmark of parts that are timed by themselves, such as queries: which of them take longer, and by how
+//! much.
+
+use std::collections::BTreeSet;
+
+use model::{Absence, Quantity};
+use stats::Verdict;
+
+use super::{Question, TIMES, times};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict};
+use crate::number::{Script, percent};
+use crate::text::{clean, clipped};
+
+/// Names of all parts together.
+const ALL: [&str; 2] = ["all", "suite"];
+/// Parts of one kind that are named.
+const NAMED: usize = 3;
+/// Letters of all clauses, which leaves room for what disturbed the machine.
+const LONGEST: usize = 120;
+/// Letters of a part's name.
+const NAME: usize = 24;
+
+/// What the parts of a question took on B against A; `None` if it has no parts, or several of a name.
+pub fn sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> {
+    let parts: Vec<Part<'_>> = question.rows.iter().map(|row| Part::from_row(row)).collect::<Option<_>>()?;
+    let names: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
+    if names.len() < parts.len() || parts.len() < 2 {
+        return None;
+    }
+    let (all, parts): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts.iter().partition(|part| ALL.contains(&part.name));
+    let slower = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Slower)).copied());
+    let faster = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Faster)).copied());
+    let mut clauses = without_figure(&parts);
+    clauses.extend(changed(&slower, "takes ", "slower"));
+    let verb = if slower.is_empty() { "takes " } else { "" };
+    clauses.extend(changed(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
+    clauses.extend(all.iter().filter_map(|all| together(all)));
+    let equal = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Equivalent)).count();
+    if equal > 0 {
+        clauses.push(format!("{equal} the same within {}", percent(set.rules.margin, Script::Plain)));
+    }
+    let open = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Inconclusive)).count();
+    if open > 0 {
+        clauses.push(format!("no difference shown in {open}"));
+    }
+    // The table has what does not fit.
+    while clauses.len() > 1 && clauses.join("; ").chars().count() > LONGEST {
+        clauses.pop();
+    }
+    Some(format!("{} on {} against {}: {}", question.subject(), question.b, question.a, clauses.join("; ")))
+}
+
+struct Part<'a> {
+    name: &'a str,
+    row: &'a Comparison,
+}
+
+impl<'a> Part<'a> {
+    fn from_row(row: &'a Comparison) -> Option<Part<'a>> {
+        let (_, name) = row.metric.id.split_once('/')?;
+        (row.metric.quantity() == Quantity::Time).then_some(Part { name, row })
+    }
+
+    /// What B takes more than A; less than 0 where it takes less.
+    fn lost(&self) -> f64 {
+        self.row.b.estimate.zip(self.row.a.estimate).map_or(0.0, |(b, a)| b - a)
+    }
+
+    fn shown_name(&self) -> String {
+        clipped(&clean(self.name), NAME)
+    }
+}
+
+fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p Part<'a>> {
+    let mut parts: Vec<&Part<'_>> = parts.collect();
+    parts.sort_by(|one, other| other.lost().total_cmp(&one.lost()));
+    parts
+}
+
+/// The parts whose answers differ, that failed, or that an engine does not have.
+fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
+    let kinds = [
+        (Absence::Wrong, ["gives another answer", "give other answers"]),
+        (Absence::Failed, ["failed", "failed"]),
+        (Absence::Unsupported, ["is not supported", "are not supported"]),
+    ];
+    let clauses = kinds.into_iter().filter_map(|(kind, [one, several])| {
+        let of_kind = parts.iter().filter(|part| {
+            matches!(part.row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == kind)
+        });
+        let names: Vec<String> = of_kind.map(|part| part.shown_name()).collect();
+        match names.as_slice() {
+            [] => None,
+            [name] => Some(format!("{name} {one}")),
+            names => Some(format!("{} {several}", list(names))),
+        }
+    });
+    clauses.collect()
+}
+
+/// `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
+fn changed(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
+    let mut named: Vec<String> = parts
+        .iter()
+        .take(NAMED)
+        .enumerate()
+        .filter_map(|(at, part)| {
+            let verb = if at == 0 { verb } else { "" };
+            Some(format!("{} {verb}{}", part.shown_name(), change(part.row.ratio()?.ratio)))
+        })
+        .collect();
+    let more = parts.len().saturating_sub(NAMED);
+    if more > 0 {
+        let are = if more == 1 { "is" } else { "are" };
+        named.push(format!("and {more} more {are} {word}"));
+    }
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+fn change(ratio: f64) -> String {
+    if ratio >= TIMES {
+        format!("{} as long", times([ratio; 2]).text)
+    } else if ratio >= 1.0 {
+        format!("{} longer", percent(ratio - 1.0, Script::Plain))
+    } else {
+        format!("{} less time", percent(1.0 - ratio, Script::Plain))
+    }
+}
+
+/// `all together take 31 % longer`.
+fn together(all: &Part<'_>) -> Option<String> {
+    matches!(all.row.verdict()?, Verdict::Faster | Verdict::Slower).then_some(())?;
+    Some(format!("all together take {}", change(all.row.ratio()?.ratio)))
+}
+
+fn list(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
