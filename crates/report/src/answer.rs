@@ -246,12 +246,13 @@ fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String>
 }
 
 impl Question<'_> {
-    /// A sentence, if any row has a verdict of faster, slower or equal.
+    /// A sentence, if any row has a verdict of faster, slower or equal, or another answer.
     fn decided(&self, set: &ComparisonSet) -> Option<String> {
         let tally = VerdictCounts::count(&self.rows);
         let all = self.rows.len();
         if tally.faster + tally.slower + tally.equal == 0 {
-            return None;
+            let is_other = self.rows.iter().any(|row| parts::is_without_figure(row, Absence::Wrong));
+            return if is_other { Some(format!("{}.", parts::sentence(self, set)?)) } else { None };
         }
         let said = if tally.faster == all || tally.slower == all {
             let sure = self.sure(set);

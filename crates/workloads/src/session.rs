@@ -1,5 +1,6 @@
 //! Single statements over an ordinary connection, for long steps, not for streams.
 
+use crate::dataset::Tables;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use model::Reading;
@@ -11,6 +12,17 @@ pub enum SessionKind {
     Plain,
     /// Geometries, natively or by an extension.
     Spatial,
+    /// Plain SQL on the tables that are there, in place of étalon's own.
+    OnTablesOfOthers,
+}
+
+impl SessionKind {
+    pub fn tables(self) -> Tables {
+        match self {
+            SessionKind::Plain | SessionKind::Spatial => Tables::Own,
+            SessionKind::OnTablesOfOthers => Tables::None,
+        }
+    }
 }
 
 /// A connection in étalon's own schema, with the plan's settings. Used by one thread at a time; several clients take

@@ -19,6 +19,11 @@ pub trait Workload: Sync {
     /// What plans and lists say of it.
     fn spec(&self) -> WorkloadSpec;
 
+    /// Whether a case works on tables that are there, and étalon makes none for it.
+    fn is_on_tables_of_others(&self, _point: &Point) -> bool {
+        false
+    }
+
     /// `point` holds a value for every key of the specification.
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
 }

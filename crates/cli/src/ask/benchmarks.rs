@@ -190,7 +190,10 @@ pub fn for_queries(
             .hint("leave it out, or name a script: `--script FILE`"));
     }
     let mut asked = if scripts.is_empty() { Asked::default() } else { for_workload(workload, scripts, load, catalog)? };
-    let name = queries.first().map(|first| stem_of(first.trim_end_matches(['/', '\\']))).unwrap_or_default();
+    let name = match queries {
+        [folder] if Path::new(folder).is_dir() => stem_of(folder.trim_end_matches(['/', '\\'])),
+        _ => "queries".to_owned(),
+    };
     let files: Vec<&str> = queries.iter().map(|path| path.trim_end_matches(['/', '\\'])).collect();
     asked.benchmarks.push(Bench {
         keys: vec![

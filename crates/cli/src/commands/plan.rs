@@ -43,7 +43,7 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
     let work = work_of(plan, &registry)?;
     let mut warnings = plan_warnings(plan, &registry, &work);
-    if !makes_nothing(plan) {
+    if !makes_nothing(plan, &registry) {
         warnings.extend(read_only_servers(plan, &registry));
     }
     let forecast =
@@ -319,17 +319,21 @@ pub fn runs_text(plan: &Plan) -> String {
 }
 
 /// Every benchmark uses tables that étalon did not make.
-pub fn makes_nothing(plan: &Plan) -> bool {
-    plan.cases().iter().all(|case| case.point.get("tables").and_then(model::Value::as_text) == Some("none"))
+pub fn makes_nothing(plan: &Plan, registry: &Registry) -> bool {
+    plan.cases().iter().all(|case| is_on_tables_of_others(case, registry))
+}
+
+pub fn is_on_tables_of_others(case: &Case, registry: &Registry) -> bool {
+    registry.workload(&case.workload).is_ok_and(|workload| workload.is_on_tables_of_others(&case.point))
 }
 
 /// Privileges that étalon needs in the system.
 fn needed(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
-    if !makes_nothing(plan) { registry.needs(system) } else { None }
+    if !makes_nothing(plan, registry) { registry.needs(system) } else { None }
 }
 
 fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
-    if system.server.is_none() && makes_nothing(plan) {
+    if system.server.is_none() && makes_nothing(plan, registry) {
         return "nothing: the benchmarks work on the tables that are there".to_owned();
     }
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())

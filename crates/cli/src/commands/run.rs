@@ -351,7 +351,7 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     for line in made_and_dropped(plan, registry) {
         printer.note(&line);
     }
-    for name in on_tables_of_others(plan) {
+    for name in on_tables_of_others(plan, registry) {
         printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
     super::plan::warnings(plan, registry).iter().for_each(|warning| warning.print(printer));
@@ -376,7 +376,7 @@ pub fn rounds(plan: &Plan) -> String {
 
 /// A line for what étalon makes, with the systems that it makes it on.
 fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
-    let makes_nothing = super::plan::makes_nothing(plan);
+    let makes_nothing = super::plan::makes_nothing(plan, registry);
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for system in plan.systems.iter().filter(|system| system.alias_of.is_none()) {
         if makes_nothing && system.server.is_none() {
@@ -395,10 +395,10 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
 }
 
 /// Benchmarks on tables that étalon did not make.
-fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
+fn on_tables_of_others(plan: &Plan, registry: &Registry) -> std::collections::BTreeSet<String> {
     plan.cases()
         .into_iter()
-        .filter(|case| case.point.get("tables").and_then(model::Value::as_text) == Some("none"))
+        .filter(|case| super::plan::is_on_tables_of_others(case, registry))
         .map(|case| case.benchmark)
         .collect()
 }

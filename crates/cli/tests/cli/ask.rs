@@ -195,7 +195,7 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["sim:", "--script", "empty.sql"], &["`empty.sql` is empty"]);
     says(&["empty.sql"], &["no system is named", "etalon run empty.sql postgres"]);
     says(&["no.sql", "sim:"], &["cannot read the script `no.sql`"]);
-    says(&["sim:", "."], &["no benchmark in common"]);
+    says(&["sim:", "disk:."], &["no benchmark in common"]);
     says(&["quickstart", "sim:"], &["`quickstart` is a plan", "--system NAME=URL"]);
     says(&["sim:", "quickstart"], &["`quickstart` is a plan", "--system NAME=URL"]);
     says(&["quickstart", "--clients", "4"], &["--set 'benchmarks.*.clients=[4]'"]);

@@ -43,6 +43,7 @@ mod outputs;
 mod own_limits;
 mod power;
 mod published;
+mod queries;
 #[path = "../../../conductor/tests/shared/releases.rs"]
 mod releases;
 mod remedies;

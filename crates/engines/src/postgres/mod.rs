@@ -306,14 +306,14 @@ impl Server for PostgresServer {
             return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
         }
         install_for(system, kind)?;
-        let mut client = system.client()?;
+        let mut client = system.client_for(kind)?;
         postgis::find(&mut client, kind)?;
         Ok(Box::new(Steps::new(client)))
     }
 
     fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
         install_for(system, kind)?;
-        let mut client = system.client()?;
+        let mut client = system.client_for(kind)?;
         let facts = postgis::facts(&mut client, kind);
         client.close();
         facts

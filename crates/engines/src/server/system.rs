@@ -178,8 +178,8 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Removes what étalon made.
     fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
-    fn steps(system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(Steps::new(system.client()?)))
+    fn steps(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(Steps::new(system.client_for(kind)?)))
     }
 
     fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
@@ -407,7 +407,11 @@ impl<S: Server> ServerSystem<S> {
 
     /// A session like a run's.
     pub(crate) fn client(&self) -> Result<ClientOf<S>, Failure> {
-        self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
+        self.client_for(SessionKind::Plain)
+    }
+
+    pub(crate) fn client_for(&self, kind: SessionKind) -> Result<ClientOf<S>, Failure> {
+        self.session_on(kind.tables()).open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
     }
 
     /// Texts of a program's statements, in its own words.

@@ -212,7 +212,7 @@ impl Server for SqlServer {
 
     /// Geometries are built in: every session is spatial.
     fn steps(system: &SqlServerSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
-        Ok(Box::new(steps::SqlServerSession::new(system.client()?, kind)?))
+        Ok(Box::new(steps::SqlServerSession::new(system.client_for(kind)?, kind)?))
     }
 
     fn backups(system: &SqlServerSystem) -> Box<dyn Backups + '_> {

@@ -85,9 +85,7 @@ fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
         (Absence::Unsupported, ["is not supported", "are not supported"]),
     ];
     let clauses = kinds.into_iter().filter_map(|(kind, [one, several])| {
-        let of_kind = parts.iter().filter(|part| {
-            matches!(part.row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == kind)
-        });
+        let of_kind = parts.iter().filter(|part| is_without_figure(part.row, kind));
         let names: Vec<String> = of_kind.map(|part| part.shown_name()).collect();
         match names.as_slice() {
             [] => None,
@@ -96,6 +94,11 @@ fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
         }
     });
     clauses.collect()
+}
+
+/// Tells whether a side has no figure for this reason.
+pub fn is_without_figure(row: &Comparison, why: Absence) -> bool {
+    matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == why)
 }
 
 /// `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.

@@ -40,6 +40,10 @@ impl Workload for Queries {
         }
     }
 
+    fn is_on_tables_of_others(&self, _point: &Point) -> bool {
+        true
+    }
+
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let queries = source::read(&keys.files, &grants.texts)?;

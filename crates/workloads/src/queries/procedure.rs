@@ -39,7 +39,7 @@ impl Procedure for Asking {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let mut sessions = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
-            sessions.push(context.system.session(SessionKind::Plain)?);
+            sessions.push(context.system.session(SessionKind::OnTablesOfOthers)?);
         }
         let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
         for (done, index) in order(self.queries.len(), context.seed).into_iter().enumerate() {

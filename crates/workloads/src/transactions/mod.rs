@@ -26,7 +26,7 @@ mod turns;
 mod value;
 mod waits;
 
-use model::{Point, WorkloadSpec};
+use model::{Point, Value, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::texts::Texts;
@@ -63,6 +63,10 @@ impl Workload for Transactions {
             keys: TransactionKeys::SPECS,
             idle: model::no_idle_keys,
         }
+    }
+
+    fn is_on_tables_of_others(&self, point: &Point) -> bool {
+        point.get("tables").and_then(Value::as_text) == Some("none")
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {

@@ -1,0 +1,151 @@
+//! Queries of a folder on tables that are there: each has a row of its own, and an answer that is compared before it is timed.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::server::ROLE;
+use crate::server_changes::{fresh_postgres, mariadb, mariadb_sql, psql};
+
+/// Orders with numbers, texts, days and missing values, in SQL that all engines read.
+fn orders() -> String {
+    let mut sql = String::from(
+        "CREATE TABLE orders (id integer PRIMARY KEY, customer integer, amount decimal(10, 2), name varchar(20), day date);",
+    );
+    for id in 1..=400 {
+        let name = if id % 7 == 0 { "NULL".to_owned() } else { format!("'n{}'", id % 13) };
+        let (customer, cents, day) = (id % 20, id * 37 % 1000, id % 28 + 1);
+        let _ = write!(sql, "INSERT INTO orders VALUES ({id}, {customer}, {cents}.50, {name}, '2026-02-{day:02}');");
+    }
+    sql
+}
+
+const QUERIES: [(&str, &str); 5] = [
+    ("q1", "SELECT count(*), sum(amount), min(name), max(day) FROM orders WHERE customer = 7"),
+    ("q2", "SELECT name, count(*), avg(amount) FROM orders GROUP BY name"),
+    ("q10", "-- name: last\n-- expect-rows: 3\nSELECT id, amount, name FROM orders ORDER BY id DESC LIMIT 3;"),
+    ("q11", "SELECT sum(amount * 1.1) FROM orders; SELECT count(*) FROM orders WHERE name IS NULL"),
+    (
+        "q12",
+        "WITH busy AS (SELECT customer FROM orders WHERE amount > 300) SELECT customer, count(*) FROM busy GROUP BY customer",
+    ),
+];
+
+const SHORT: [&str; 6] =
+    ["--quiet", "--set", "schedule.duration=200ms", "--set", "schedule.warmup=0s", "--allow-unequal-durability"];
+
+fn with_queries(queries: &[(&str, &str)]) -> Scene {
+    let scene = Scene::new();
+    fs::create_dir(scene.path().join("sql")).unwrap();
+    for (name, sql) in queries {
+        fs::write(scene.path().join("sql").join(format!("{name}.sql")), sql).unwrap();
+    }
+    scene
+}
+
+fn sqlite(scene: &Scene, name: &str, sql: &str) {
+    Connection::open(scene.path().join(name)).unwrap().execute_batch(sql).unwrap();
+}
+
+/// The rows of a comparison by metric.
+fn rows(scene: &Scene, store: &str) -> Value {
+    serde_json::from_str(&scene.etalon(&["compare", store, "--json"]).stdout).unwrap()
+}
+
+#[test]
+fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
+    let scene = with_queries(&QUERIES);
+    let (postgres, mariadb) = (fresh_postgres(), mariadb());
+    psql(postgres.port, "a", &orders());
+    mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
+    sqlite(&scene, "own.db", &orders());
+    let systems = [
+        format!("lite=sqlite:{}", scene.path().join("own.db").display()),
+        format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
+        format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
+    ];
+    let run = |systems: &[String], more: &[&str]| {
+        let systems = systems.iter().map(String::as_str);
+        let args: Vec<&str> = ["run"].into_iter().chain(systems).chain(SHORT).chain(more.iter().copied()).collect();
+        scene.etalon(&args)
+    };
+    let text = run(&systems, &["sql/", "-o", "alike"]).stdout;
+    for name in ["q1", "q2", "last", "q11", "q12", "all"] {
+        assert!(text.contains(&format!("elapsed {name}")), "{name}: {text}");
+    }
+    assert!(!text.contains("wrong") && !text.contains("n/a"), "{text}");
+    // No engine's own tables were made.
+    psql(postgres.port, "a", "DO $$ BEGIN ASSERT to_regnamespace('etalon') IS NULL; END $$");
+    mariadb_sql(&mariadb, "USE a; UPDATE orders SET amount = amount + 1 WHERE id = 27");
+    let text = run(&systems[1..], &["--queries", "sql/q1.sql,sql/q10.sql", "-o", "other"]).stdout;
+    assert!(text.contains("q1 gives another answer"), "{text}");
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [old, new] = [10_790, 10_791].map(|sum| format!("(20, {sum}, 'n0', '2026-02-28')"));
+    // Whichever side was asked first.
+    assert!(said.contains(&format!("{old} and not {new}")) || said.contains(&format!("{new} and not {old}")), "{text}");
+}
+
+#[test]
+fn what_may_change_something_is_refused_before_a_run_and_by_the_session() {
+    let scene = with_queries(&[("bad", "DELETE FROM orders")]);
+    let postgres = fresh_postgres();
+    psql(postgres.port, "a", &orders());
+    let url = format!("postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port);
+    let refused = scene.etalon(&["run", &url, "sql", "--quiet"]);
+    refused.says(2, &["`sql/bad.sql`", "`DELETE` may change something, and queries only read", "--script FILE"]);
+    assert!(!scene.path().join("etalon-results").exists(), "{}", refused.stderr);
+    let hidden = "WITH gone AS (DELETE FROM orders RETURNING id) SELECT count(*) FROM gone";
+    fs::write(scene.path().join("sql/bad.sql"), hidden).unwrap();
+    let args: Vec<&str> = ["run", url.as_str(), "sql", "--quick"].into_iter().chain(SHORT).collect();
+    let text = scene.etalon(&args).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("in a read-only transaction [SQLSTATE 25006]"), "{text}");
+    psql(postgres.port, "a", "DO $$ BEGIN ASSERT (SELECT count(*) FROM orders) = 400; END $$");
+}
+
+#[test]
+fn a_query_that_lost_its_index_stands_in_the_first_sentence() {
+    let scene = with_queries(&[
+        ("by-customer", "SELECT sum(amount) FROM orders WHERE customer = 7"),
+        ("per-day", "SELECT day, count(*) FROM orders GROUP BY day"),
+    ]);
+    let many = "CREATE TABLE orders (id integer PRIMARY KEY, customer integer, amount real, day text); \
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+                INSERT INTO orders SELECT i, i * 7919 % 5000, i % 1000, i % 365 FROM n;";
+    sqlite(&scene, "new.db", many);
+    sqlite(&scene, "old.db", &format!("{many} CREATE INDEX by_customer ON orders (customer)"));
+    let args: Vec<&str> = ["run", "sqlite:old.db", "sqlite:new.db", "sql"].into_iter().chain(SHORT).collect();
+    let text = scene.etalon(&args).stdout;
+    let first = text.split("\n\n").next().unwrap().replace('\n', " ");
+    assert!(first.contains("sql on new against old: by-customer takes about"), "{text}");
+    let value = rows(&scene, scene.store().to_str().unwrap());
+    let verdicts: Vec<(&str, &str)> = value["comparisons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["role"] == "primary")
+        .map(|row| (row["metric"].as_str().unwrap(), row["verdict"].as_str().unwrap_or("none")))
+        .collect();
+    assert!(verdicts.contains(&("elapsed/by-customer", "slower")), "{verdicts:?}");
+    assert!(!verdicts.contains(&("elapsed/per-day", "slower")), "{verdicts:?}");
+}
+
+#[test]
+fn a_plan_of_queries_goes_on_with_the_files_it_was_begun_with() {
+    let scene = with_queries(&[("one", "SELECT 1"), ("two.sqlite", "SELECT 2"), ("two.pg", "SELECT pg_sleep(0)")]);
+    sqlite(&scene, "a.db", "CREATE TABLE t (a)");
+    let plan = scene.etalon(&["init", "sqlite:a.db", "sql", "-o", "plan.toml"]);
+    plan.says(0, &[]);
+    let text = fs::read_to_string(scene.path().join("plan.toml")).unwrap();
+    assert!(text.contains("workload = \"queries\"") && text.contains("files = \"sql\""), "{text}");
+    let shown = scene.etalon(&["plan", "plan.toml"]);
+    assert!(shown.stdout.contains("nothing: the benchmarks work on the tables that are there"), "{}", shown.stdout);
+    scene.etalon(&["run", "plan.toml", "--quick", "--quiet"]).says(0, &[]);
+    fs::write(scene.path().join("sql/one.sql"), "SELECT 3").unwrap();
+    let store = scene.store();
+    let resumed = scene.etalon(&["extend", store.to_str().unwrap(), "--rounds", "2", "--quiet"]);
+    assert_ne!(resumed.code, 0, "{}", resumed.stdout);
+    assert!(resumed.stderr.contains("sql/one.sql"), "{}", resumed.stderr);
+}
