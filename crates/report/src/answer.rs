@@ -35,7 +35,10 @@ const MOST_CONTRARY: usize = 2;
 
 /// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
 pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
-    let questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
+    let mut questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
+    // Each line may lose a word at its end.
+    let taken = place.chars().count() + trail.chars().count() + LINES * WIDTH / 8;
+    questions.iter_mut().for_each(|question| question.room = (LINES * WIDTH).saturating_sub(taken));
     let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.text()));
     let after_unfinished =
         |sentences: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(sentences).collect() };
@@ -140,6 +143,8 @@ struct Question<'a> {
     rows: Vec<&'a Comparison>,
     /// The other primary rows.
     others: Vec<&'a Comparison>,
+    /// Letters that its sentence may have if it is the only one.
+    room: usize,
 }
 
 /// How many rows came out how.
@@ -200,7 +205,7 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
                 .metric;
             let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
             let [a, b] = side_names(table);
-            Some(Question { benchmark: quote_name(name), a, b, metric, rows, others })
+            Some(Question { benchmark: quote_name(name), a, b, metric, rows, others, room: LINES * WIDTH })
         })
         .collect()
 }

@@ -88,8 +88,7 @@ impl Texts {
         match self {
             Texts::Sent(texts) if texts.contains_key(path) => return Ok(vec![path.to_owned()]),
             Texts::Sent(texts) => {
-                let below =
-                    texts.keys().filter(|name| name.strip_prefix(folder).is_some_and(|rest| is_in_folder(rest)));
+                let below = texts.keys().filter(|name| name.strip_prefix(folder).is_some_and(is_in_folder));
                 files.extend(below.cloned());
             }
             Texts::Files | Texts::Noting(_) if !Path::new(path).is_dir() => return Ok(vec![path.to_owned()]),

@@ -15,8 +15,6 @@ use crate::text::{clean, clipped};
 const ALL: [&str; 2] = ["all", "suite"];
 /// Parts of one kind that are named.
 const NAMED: usize = 3;
-/// Letters of all clauses, which leaves room for what disturbed the machine.
-const LONGEST: usize = 120;
 /// Letters of a part's name.
 const NAME: usize = 24;
 
@@ -43,11 +41,12 @@ pub fn sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> 
     if open > 0 {
         clauses.push(format!("no difference shown in {open}"));
     }
+    let head = format!("{} on {} against {}: ", question.subject(), question.b, question.a);
     // The table has what does not fit.
-    while clauses.len() > 1 && clauses.join("; ").chars().count() > LONGEST {
+    while clauses.len() > 1 && head.chars().count() + clauses.join("; ").chars().count() > question.room {
         clauses.pop();
     }
-    Some(format!("{} on {} against {}: {}", question.subject(), question.b, question.a, clauses.join("; ")))
+    Some(head + &clauses.join("; "))
 }
 
 struct Part<'a> {
