@@ -1,21 +1,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
-use model::{DurabilityTier, Metric, RunState};
+use model::{DurabilityTier, Metric, Role, RunState};
 
+use super::answers::different_answers;
 use super::disturbance::{self, Readings};
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::missing_runs;
 use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
-use super::row::{Comparison, DifferentRows, NoVerdict, SideLetter};
+
+use super::row::{Comparison, DifferentRows, NoVerdict, Outcome, SideLetter};
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
 use super::warning::Warning;
 use super::work;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
 use crate::number::count;
+
+/// The workload whose runs write nothing, so that what a commit promises does not matter.
+const READING: &str = "queries";
 
 pub struct Builder<'a> {
     evidence: &'a Evidence,
@@ -134,7 +139,14 @@ impl<'a> Builder<'a> {
             is_shown: &|metric| matches!(row_use, RowUse::Shown(filter) if is_shown(filter, metric)),
         };
         let metrics = self.metrics(&group.cases);
-        metrics.iter().map(|metric| row(self.evidence, self.index, &cases, metric, &self.rules)).collect()
+        let rows = metrics.iter().map(|metric| {
+            let row = row(self.evidence, self.index, &cases, metric, &self.rules);
+            match different_answers(self.index, (&cases_a, &cases_b), metric, &metrics) {
+                Some(why) if metric.role != Role::Diagnostic => Comparison { outcome: Outcome::None(why), ..row },
+                _ => row,
+            }
+        });
+        rows.collect()
     }
 
     fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {
@@ -209,7 +221,9 @@ impl<'a> Builder<'a> {
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
-        if self.rules.unequal_durability != AllowedBy::Nothing {
+        let both = a.iter().chain(b).filter_map(|case| self.evidence.case(*case));
+        if self.rules.unequal_durability != AllowedBy::Nothing || both.into_iter().all(|case| case.workload == READING)
+        {
             return None;
         }
         let lookup = &self.index.lookup;

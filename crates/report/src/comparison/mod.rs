@@ -1,5 +1,6 @@
 //! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
+mod answers;
 mod builder;
 mod centre;
 mod clients;

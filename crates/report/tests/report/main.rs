@@ -4,6 +4,7 @@
 
 mod aa;
 mod answer;
+mod answers;
 mod barrel;
 mod browser;
 mod chromium;

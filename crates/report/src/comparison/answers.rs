@@ -1,0 +1,33 @@
+//! Whether both sides gave the same answers, by the hash that each run has of them.
+
+use std::collections::BTreeSet;
+
+use model::{Absence, Metric};
+
+use super::judging::Index;
+use super::row::{NoVerdict, SideLetter};
+
+/// Metrics that are hashes of answers.
+const ANSWER: &str = "answer/";
+/// The name of all parts together.
+const ALL: &str = "all";
+
+/// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none has a hash.
+pub fn different_answers(
+    index: &Index<'_>,
+    (a, b): (&[u32], &[u32]),
+    metric: &Metric,
+    metrics: &[Metric],
+) -> Option<NoVerdict> {
+    let (_, part) = metric.id.split_once('/')?;
+    let mut hashes = metrics.iter().map(|metric| metric.id.as_str()).filter(|id| id.starts_with(ANSWER));
+    let differs = hashes.find(|id| (part == ALL || id[ANSWER.len()..] == *part) && has_several(index, (a, b), id))?;
+    let query = &differs[ANSWER.len()..];
+    let missing = Absence::Wrong.because(format!("the runs gave several answers to {query}"));
+    Some(NoVerdict::NotAvailable { side: SideLetter::B, missing })
+}
+
+fn has_several(index: &Index<'_>, (a, b): (&[u32], &[u32]), id: &str) -> bool {
+    let points = [a, b].map(|cases| index.points(cases, id));
+    points.iter().flatten().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
+}

@@ -1,0 +1,54 @@
+//! A query whose runs gave several answers has no verdict, whatever its times, and is named in the answer.
+
+use model::{Direction, Measurement, Role};
+use report::{Options, compare};
+use store::StoredMeasurement;
+
+use crate::evidence::{Builder, Made};
+
+/// Two queries in every run, with the hash of an answer each; that of `q2` is given.
+fn queries(hash_of_q2: impl Fn(&str, u32) -> f64) -> Made {
+    let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
+    let evidence = &mut made.evidence;
+    evidence.measurements.clear();
+    for run in evidence.runs.clone() {
+        let (round, case, position) = (run.planned.round, run.planned.case, run.planned.position);
+        let system = evidence.cases[case as usize].system.clone();
+        let is_first = system == evidence.header.plan.systems[0].name;
+        let noise = 1.0 + f64::from(round % 3) / 500.0;
+        let mut add = |id: &str, role: Role, value: f64| {
+            let direction = if role == Role::Diagnostic { Direction::Neither } else { Direction::Lower };
+            let unit = if role == Role::Diagnostic { "" } else { "ms" };
+            let measurement = Measurement::value(id, unit, direction, role, value);
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
+        };
+        for query in ["all", "q1", "q2"] {
+            add(&format!("elapsed/{query}"), Role::Primary, if is_first { 10.0 } else { 20.0 } * noise);
+        }
+        add("answer/q1", Role::Diagnostic, 7.0);
+        add("answer/q2", Role::Diagnostic, hash_of_q2(&system, round));
+    }
+    made
+}
+
+fn verdicts(made: &Made) -> (String, Vec<(String, bool)>) {
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let rows = set.rows().map(|row| (row.metric.id.clone(), row.verdict().is_some())).collect();
+    (set.answer, rows)
+}
+
+#[test]
+fn a_query_with_other_answers_has_no_verdict_and_is_named() {
+    let row = |id: &str, has: bool| (id.to_owned(), has);
+    let (_, alike) = verdicts(&queries(|_, _| 8.0));
+    assert!(alike.iter().all(|(_, has_verdict)| *has_verdict), "{alike:?}");
+    for other in [
+        queries(|system, _| if system == "wal" { 8.0 } else { 9.0 }),
+        queries(|system, round| if system == "wal" && round == 3 { 8.0 } else { 9.0 }),
+    ] {
+        let (answer, rows) = verdicts(&other);
+        assert!(rows.contains(&row("elapsed/q1", true)) && rows.contains(&row("elapsed/q2", false)), "{rows:?}");
+        assert!(rows.contains(&row("elapsed/all", false)), "{rows:?}");
+        assert!(answer.contains("q2 gives another answer"), "{answer}");
+    }
+}
