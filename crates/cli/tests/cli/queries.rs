@@ -34,8 +34,7 @@ const QUERIES: [(&str, &str); 5] = [
     ),
 ];
 
-const SHORT: [&str; 6] =
-    ["--quiet", "--set", "schedule.duration=200ms", "--set", "schedule.warmup=0s", "--allow-unequal-durability"];
+const SHORT: [&str; 5] = ["--quiet", "--set", "schedule.duration=200ms", "--set", "schedule.warmup=0s"];
 
 fn with_queries(queries: &[(&str, &str)]) -> Scene {
     let scene = Scene::new();

@@ -142,7 +142,10 @@ impl<'a> Builder<'a> {
         let rows = metrics.iter().map(|metric| {
             let row = row(self.evidence, self.index, &cases, metric, &self.rules);
             match different_answers(self.index, (&cases_a, &cases_b), metric, &metrics) {
-                Some(why) if metric.role != Role::Diagnostic => Comparison { outcome: Outcome::None(why), ..row },
+                // A side without a figure says which row differs.
+                Some(why) if metric.role != Role::Diagnostic && row.no_verdict().is_none() => {
+                    Comparison { outcome: Outcome::None(why), ..row }
+                }
                 _ => row,
             }
         });

@@ -192,3 +192,93 @@ fn words(sql: &str) -> Vec<WordAt> {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Own;
+
+    impl Dialect for Own {
+        fn placeholder(&self, _number: usize) -> String {
+            "?".to_owned()
+        }
+
+        fn names(&self) -> &'static [&'static str] {
+            &["own"]
+        }
+    }
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
+        folder
+    }
+
+    fn read_from(files: &[(&str, &str)]) -> Result<Vec<Query>, String> {
+        let folder = folder(files);
+        read(&folder.path().display().to_string(), &Texts::noting()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_folder_has_a_query_a_file_in_the_order_of_their_numbers() {
+        let found = read_from(&[
+            ("q10.sql", "SELECT 10"),
+            ("q2.sql", "-- expect-rows: 3\n\nSELECT 2; SELECT 3;"),
+            ("q1.SQL", "-- name: first\nTABLE t"),
+            ("q2.own.sql", "SELECT 22"),
+            ("notes.txt", "DROP TABLE t"),
+        ]);
+        let found = found.unwrap();
+        let names: Vec<&str> = found.iter().map(|query| query.name.as_str()).collect();
+        assert_eq!(names, ["first", "q2", "q10"]);
+        let texts = |dialect: &dyn Dialect| -> Vec<String> {
+            let file = found[1].for_engine(dialect).unwrap();
+            file.statements(dialect).unwrap().into_iter().map(|statement| statement.sql).collect()
+        };
+        assert_eq!(texts(&AsWritten), ["SELECT 2", "SELECT 3"]);
+        assert_eq!(texts(&Own), ["SELECT 22"]);
+        assert_eq!(found[1].for_engine(&AsWritten).unwrap().expected_rows, Some(3));
+    }
+
+    #[test]
+    fn what_is_no_query_is_refused_with_its_file() {
+        for (text, cause) in [
+            ("DELETE FROM t", "`DELETE` may change something"),
+            ("SELECT 1; CREATE TABLE t (a int)", "`CREATE` may change something"),
+            ("-- nothing\n", "it has no statement"),
+            ("-- expect-rows: many\nSELECT 1", "`-- expect-rows: many` is no number"),
+        ] {
+            let refused = read_from(&[("q1.sql", text)]).unwrap_err();
+            assert!(refused.contains("q1.sql") && refused.contains(cause), "{refused}");
+        }
+        let refused = read_from(&[("q1.sql", "SELECT 1"), ("q2.sql", "-- name: q1\nSELECT 2")]).unwrap_err();
+        assert!(refused.contains("it has the name of") && refused.contains("q1.sql"), "{refused}");
+        assert!(read_from(&[]).unwrap_err().contains("it has no file"));
+        assert!(read("nowhere.sql", &Texts::Files).is_err() && read(" , ", &Texts::Files).is_err());
+    }
+
+    #[test]
+    fn a_query_is_ordered_by_its_own_last_words_alone() {
+        let is_ordered = |sql: &str| {
+            let file = QueryFile { path: "q.sql".to_owned(), text: sql.to_owned(), expected_rows: None };
+            file.statements(&AsWritten).unwrap()[0].is_ordered
+        };
+        assert!(is_ordered("SELECT a FROM t ORDER BY a") && is_ordered("(SELECT a FROM t) order\n by 1"));
+        assert!(!is_ordered("SELECT a FROM (SELECT a FROM t ORDER BY a LIMIT 3) t"));
+        assert!(!is_ordered("SELECT 'ORDER BY' FROM t -- ORDER BY a") && !is_ordered("SELECT \"order by\" FROM t"));
+        assert!(!is_ordered("SELECT rank() OVER (ORDER BY a) FROM t"));
+    }
+
+    #[test]
+    fn files_that_were_sent_are_found_in_their_folder() {
+        let folder = folder(&[("a.sql", "SELECT 1"), ("b.sql", "SELECT 2")]);
+        let path = folder.path().display().to_string();
+        let noting = Texts::noting();
+        let here = read(&path, &noting).unwrap();
+        let sent = Texts::sent(noting.noted());
+        drop(folder);
+        assert_eq!(read(&path, &sent).unwrap(), here);
+        assert_eq!(read(&format!("{path}/b.sql"), &sent).unwrap().len(), 1);
+    }
+}
