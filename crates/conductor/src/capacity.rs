@@ -486,7 +486,7 @@ mod tests {
             let clients = search.next().unwrap();
             search.take(LoadPoint { throughput, ..loop_of(clients, 90.0) });
         }
-        let at = |clients: f64| search.throughput_at(clients).unwrap().round();
-        assert_eq!([1.0, 2.0, 4.0, 7.0, 16.0, 20.0].map(at), [100.0, 200.0, 400.0, 400.0, 400.0, 400.0]);
+        let found = [1.0, 2.0, 4.0, 7.0, 16.0, 20.0].map(|clients| search.throughput_at(clients).unwrap().round());
+        assert_eq!(found, [100.0, 200.0, 400.0, 400.0, 400.0, 400.0]);
     }
 }

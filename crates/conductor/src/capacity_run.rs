@@ -242,15 +242,11 @@ impl Tried {
             }
             other => other.clone(),
         };
-        let primary = |id: &str, unit: &str, found: Result<f64, String>| {
-            let reading = found.map_or_else(Reading::unavailable, Reading::Value);
-            Measurement::new(id, unit, Direction::Higher, Role::Primary, reading)
-        };
         let mut measurements: Vec<Measurement> =
             of_clients.then(|| primary(CAPACITY_CLIENTS, "clients", load)).into_iter().collect();
         measurements.push(primary(CAPACITY, unit, rate));
-        let is_too_few = |search| if of_clients { None } else { self.too_few_clients(search, unit) };
-        marks.extend(client_saturated(search, unit).or_else(|| is_too_few(search)));
+        let held_back = client_saturated(search, unit);
+        marks.extend(held_back.or_else(|| if of_clients { None } else { self.too_few_clients(search, unit) }));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
@@ -358,14 +354,20 @@ fn is_distinguishable(mark: &Mark) -> bool {
     mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
 }
 
+/// Whether the promise itself shows it: what a backlog of the warm-up delays is late.
+fn is_sought(mark: &Mark) -> bool {
+    use MarkKind::{Backlog, ClientSaturated, RateNotMet, WokenLate};
+    matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
+}
+
+fn primary(id: &str, unit: &str, found: Result<f64, String>) -> Measurement {
+    let reading = found.map_or_else(Reading::unavailable, Reading::Value);
+    Measurement::new(id, unit, Direction::Higher, Role::Primary, reading)
+}
+
 /// Marks of other work during the short runs, and of what voids them, each kind once.
 fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
-    // What a backlog of the warm-up delays is late, which the promise itself shows.
-    let is_sought = |mark: &Mark| {
-        use MarkKind::{Backlog, ClientSaturated, RateNotMet, WokenLate};
-        matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
-    };
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
         let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
         if is_wanted && found.iter().all(|known| known.kind != mark.kind) {
@@ -443,8 +445,8 @@ pub fn usual_loads(case: &Case) -> u32 {
 
 /// The most loads that a run of the case consists of.
 pub fn most_loads(case: &Case) -> u32 {
-    let of_search = |promise: Promise| if promise.max_clients.is_some() { MOST_CLIENT_RUNS } else { MOST_RUNS };
-    Promise::from_point(&case.point).map_or(1, of_search)
+    let promise = Promise::from_point(&case.point);
+    promise.map_or(1, |promise| if promise.max_clients.is_some() { MOST_CLIENT_RUNS } else { MOST_RUNS })
 }
 
 #[cfg(test)]

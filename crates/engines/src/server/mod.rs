@@ -6,6 +6,7 @@ pub(crate) mod control;
 pub(crate) mod copies;
 pub(crate) mod counted;
 pub mod dialogue;
+mod load_settings;
 pub(crate) mod no_recipe;
 pub(crate) mod parts;
 pub(crate) mod private;

@@ -1,5 +1,7 @@
 //! A server under test, whatever its engine.
 
+mod lanes;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +15,9 @@ use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
 pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
-use super::counted::{Counted, CountsQuery};
+use super::counted::CountsQuery;
 use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
+use super::load_settings::LoadSettings;
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
 use super::reset::{self, Loaded, Ownership};
@@ -22,11 +25,10 @@ use super::steps::Steps;
 use super::trial;
 use super::url::{Address, process_environment};
 use crate::kept::Idle;
-use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::ThreadLimit;
-use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+use load::worker::{LoadCounts, WorkerContext};
 use workloads::backup::backups::Backups;
 use workloads::dataset::{Dataset, Dialect, Tables};
 use workloads::pages::dialect::PagesDialect;
@@ -311,10 +313,7 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) loaded: Loaded,
     /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
-    /// Settings of each load's first session, since facts were read last.
-    load_settings: Mutex<Vec<Facts>>,
-    /// Facts as they were read last.
-    last_facts: Mutex<Facts>,
+    load_settings: LoadSettings,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) progress: Arc<LoadProgress>,
@@ -375,8 +374,7 @@ impl<S: Server> ServerSystem<S> {
             ownership: reset::ownership::<S>(request.system),
             loaded,
             syncs_each_commit: AtomicBool::new(false),
-            load_settings: Mutex::default(),
-            last_facts: Mutex::default(),
+            load_settings: LoadSettings::default(),
             interrupt,
             progress,
             copies,
@@ -414,76 +412,6 @@ impl<S: Server> ServerSystem<S> {
         self.session_on(kind.tables()).open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
     }
 
-    /// Texts of a program's statements, in its own words.
-    pub(crate) fn texts(&self, program: &Program) -> Vec<String> {
-        program.statements().iter().map(|statement| statement.sql(S::DIALECT)).collect()
-    }
-
-    pub(crate) fn lane(
-        &self,
-        program: &Program,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<(LaneOf<S>, Option<CountsQuery>), Failure> {
-        S::refuse_program(self, program)?;
-        let (statements, question) = S::statements(self, program)?;
-        let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
-        let opened = context.connect(LOGINS_AT_ONCE, |number, aside_ns| {
-            let opened = session.try_open(&endpoint, Purpose::Load).and_then(|mut client| {
-                if number == 0 {
-                    *aside_ns = self.note_settings(&mut client);
-                }
-                prepared(client, &statements)
-            });
-            opened.map_err(|error| self.explain(error.failure(&endpoint)))
-        })?;
-        let lane = NativeLane::new(
-            self.reactor,
-            opened,
-            Arc::new(move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint))),
-        )?;
-        Ok((lane.heeding(self.endpoint.waiting().clone()), question))
-    }
-
-    /// Reads the settings of a load's session, and returns the nanoseconds that it took. What the server refuses to tell is not known.
-    fn note_settings(&self, client: &mut ClientOf<S>) -> u64 {
-        let began_ns = host::clock::now_ns();
-        if let Ok(settings) = S::load_settings(client) {
-            self.load_settings.lock().unwrap_or_else(PoisonError::into_inner).push(settings);
-        }
-        host::clock::now_ns().saturating_sub(began_ns)
-    }
-
-    /// Puts settings that loads had, and that were others before them, in place of those that a session has now.
-    fn add_load_settings(&self, facts: &mut Facts) {
-        let of_loads = std::mem::take(&mut *self.load_settings.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut last = self.last_facts.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *last, facts.clone());
-        for (name, fact) in of_loads.into_iter().flat_map(|facts| facts.entries) {
-            if fact.nature == Nature::Identity && before.entries.get(&name).is_some_and(|before| *before != fact) {
-                facts.entries.insert(name, fact);
-            }
-        }
-    }
-
-    /// Runs a worker's part of a run.
-    fn work(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
-        let program = load.statements()?;
-        match self.lane(program, &mut context)? {
-            (lane, None) => {
-                let mut counts = worker::run(lane, program, &RealClock, context)?;
-                if let Some(reason) = S::why_uncounted(self) {
-                    counts.sessions = Some(Err(reason));
-                }
-                Ok(counts)
-            }
-            (lane, Some(question)) => {
-                let waiting = self.endpoint.waiting().clone();
-                let lane = Counted::new(lane, question, program, &context, waiting)?;
-                worker::run(lane, program, &RealClock, context)
-            }
-        }
-    }
-
     /// How the claim was lost, since it was last forgotten.
     fn loss(&self) -> Option<Failure> {
         self.control.loss().or_else(|| self.copies.as_ref().and_then(S::Copies::loss))
@@ -517,7 +445,7 @@ impl<S: Server> System for ServerSystem<S> {
         let mut client = opened.map_err(|failure| self.explain(failure))?;
         let mut facts = S::facts(self, &mut client)?;
         client.close();
-        self.add_load_settings(&mut facts);
+        self.load_settings.add_to(&mut facts);
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
         self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);

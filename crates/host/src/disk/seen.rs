@@ -24,11 +24,12 @@ pub fn diverted(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let place = existing(folder).unwrap_or_else(|_| folder.to_owned());
     let (mounts, within) = mounts_over(&place).unwrap_or_default();
-    let is_mounted = |name: &Path| mounts.iter().any(|mount| mount.mount_point == within.join(name));
     let diverted = entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        (is_link || is_mounted(Path::new(&entry.file_name()))).then(|| entry.path())
+        let place = within.join(entry.file_name());
+        let is_mounted = mounts.iter().any(|mount| mount.mount_point == place);
+        (is_link || is_mounted).then(|| entry.path())
     });
     diverted.collect()
 }
