@@ -5,6 +5,7 @@
 mod names;
 mod parts;
 mod single_system;
+mod words;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,7 @@ use crate::text::{clean, clipped, wrapped};
 pub use names::side_names;
 use names::{NAME, quote_name};
 use single_system::figures;
+use words::{Spread, Tense, percents, range, times};
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
@@ -507,73 +509,6 @@ fn has_too_few_clients(warning: &Warning) -> bool {
 /// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
 fn is_disturbed(set: &ComparisonSet) -> bool {
     set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
-}
-
-/// The present tells what is, the past what was in runs that prove nothing.
-#[derive(Clone, Copy)]
-enum Tense {
-    Present,
-    Past,
-}
-
-impl Tense {
-    fn verbs(self) -> [&'static str; 2] {
-        match self {
-            Tense::Present => ["runs", "takes"],
-            Tense::Past => ["ran", "took"],
-        }
-    }
-}
-
-impl Tense {
-    /// The verb for a capacity.
-    fn carries(self) -> &'static str {
-        match self {
-            Tense::Present => "carries",
-            Tense::Past => "carried",
-        }
-    }
-}
-
-/// Lowest and highest.
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.filter(|value| value.is_finite() && *value > 0.0).fold(None, |found: Option<(f64, f64)>, value| {
-        Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
-    })
-}
-
-/// Two ends in words.
-struct Spread {
-    text: String,
-    /// The ends do not round to one number.
-    is_range: bool,
-}
-
-/// `about twice`, `4.4 to 5.5 times`.
-fn times(ends: [f64; 2]) -> Spread {
-    let [low, high] = ends.map(|factor| match factor {
-        factor if factor >= 1_000.0 => "over 1000".to_owned(),
-        factor if factor >= 10.0 => format!("{factor:.0}"),
-        factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
-    });
-    if low == "1" {
-        Spread { text: format!("up to {high} times"), is_range: true }
-    } else if low != high {
-        Spread { text: format!("{low} to {high} times"), is_range: true }
-    } else if low == "2" {
-        Spread { text: "about twice".to_owned(), is_range: false }
-    } else {
-        Spread { text: format!("about {low} times"), is_range: false }
-    }
-}
-
-/// `12 %`, `12 % to 22 %`.
-fn percents(ends: [f64; 2]) -> Spread {
-    let [low, high] = ends.map(|share| percent(share, Script::Plain));
-    if low == high {
-        return Spread { text: low, is_range: false };
-    }
-    Spread { text: format!("{low} to {high}"), is_range: true }
 }
 
 /// What has no difference to report, those with the same reason together.

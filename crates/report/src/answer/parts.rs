@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use model::{Absence, Quantity};
 use stats::Verdict;
 
-use super::{Question, TIMES, times};
+use super::words::times;
+use super::{Question, TIMES};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict};
 use crate::number::{Script, percent};
 use crate::text::{clean, clipped};

@@ -1,0 +1,70 @@
+//! Verbs, factors and shares in words.
+
+use crate::number::{Script, percent};
+
+/// The present tells what is, the past what was in runs that prove nothing.
+#[derive(Clone, Copy)]
+pub enum Tense {
+    Present,
+    Past,
+}
+
+impl Tense {
+    pub fn verbs(self) -> [&'static str; 2] {
+        match self {
+            Tense::Present => ["runs", "takes"],
+            Tense::Past => ["ran", "took"],
+        }
+    }
+}
+
+impl Tense {
+    /// The verb for a capacity.
+    pub fn carries(self) -> &'static str {
+        match self {
+            Tense::Present => "carries",
+            Tense::Past => "carried",
+        }
+    }
+}
+
+/// Lowest and highest.
+pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|value| value.is_finite() && *value > 0.0).fold(None, |found: Option<(f64, f64)>, value| {
+        Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+    })
+}
+
+/// Two ends in words.
+pub struct Spread {
+    pub text: String,
+    /// The ends do not round to one number.
+    pub is_range: bool,
+}
+
+/// `about twice`, `4.4 to 5.5 times`.
+pub fn times(ends: [f64; 2]) -> Spread {
+    let [low, high] = ends.map(|factor| match factor {
+        factor if factor >= 1_000.0 => "over 1000".to_owned(),
+        factor if factor >= 10.0 => format!("{factor:.0}"),
+        factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
+    });
+    if low == "1" {
+        Spread { text: format!("up to {high} times"), is_range: true }
+    } else if low != high {
+        Spread { text: format!("{low} to {high} times"), is_range: true }
+    } else if low == "2" {
+        Spread { text: "about twice".to_owned(), is_range: false }
+    } else {
+        Spread { text: format!("about {low} times"), is_range: false }
+    }
+}
+
+/// `12 %`, `12 % to 22 %`.
+pub fn percents(ends: [f64; 2]) -> Spread {
+    let [low, high] = ends.map(|share| percent(share, Script::Plain));
+    if low == high {
+        return Spread { text: low, is_range: false };
+    }
+    Spread { text: format!("{low} to {high}"), is_range: true }
+}
