@@ -90,15 +90,18 @@ pub(crate) fn order(queries: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// Separates a failure of the query from one of the system.
-pub(crate) fn check_of(failure: Failure) -> Result<AnswerCheck, Failure> {
+/// Why a query that failed has no figure.
+///
+/// # Errors
+/// The system failed, and not the query.
+pub(crate) fn missing_of(failure: Failure) -> Result<NoValue, Failure> {
     match failure.kind {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
         }
-        FailureKind::Unsupported | FailureKind::Missing => Ok(Err(Absence::Unsupported.because(failure.cause))),
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Absence::Unsupported.because(failure.cause)),
         // Such as a timeout, or too little memory.
-        _ => Ok(Err(Absence::Failed.because(failure.cause))),
+        _ => Ok(Absence::Failed.because(failure.cause)),
     }
 }
 
@@ -126,9 +129,9 @@ mod tests {
 
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
-        assert!(check_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(check_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
-        assert_eq!(check_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
+        assert!(missing_of(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(missing_of(failure(FailureKind::Unsupported)), Ok(Absence::Unsupported.because("why")));
+        assert_eq!(missing_of(failure(FailureKind::Other)), Ok(Absence::Failed.because("why")));
     }
 
     fn failure(kind: FailureKind) -> Failure {

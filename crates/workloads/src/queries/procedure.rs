@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Absence, Length, Reading, Role, Schedule};
+use model::{Absence, Length, NoValue, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
 use super::source::{Query, Statement};
 use crate::dataset::{Dialect, Tables};
-use crate::query_run::{AnswerCheck, QueryText, TimedQuery, check_of, count, milliseconds, order, refused};
+use crate::query_run::{AnswerCheck, QueryText, TimedQuery, count, milliseconds, missing_of, order, refused};
 use crate::session::{Session, SessionKind};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::workload::Procedure;
@@ -23,7 +23,8 @@ pub struct Asking {
     pub files: String,
     pub queries: Vec<Query>,
     pub clients: usize,
-    pub first_answers: Arc<FirstAnswers>,
+    /// `None`: answers are not compared.
+    pub first_answers: Option<Arc<FirstAnswers>>,
 }
 
 struct Asked<'a> {
@@ -51,7 +52,7 @@ impl Procedure for Asking {
             }
         }
         let asked: Vec<Asked<'_>> = asked.into_iter().flatten().collect();
-        Ok(Stepped::Done(outcome(&asked)))
+        Ok(Stepped::Done(self.outcome(&asked)))
     }
 
     fn connections(&self) -> u64 {
@@ -91,7 +92,8 @@ impl Asking {
                 return Ok(Some(asked));
             }
         };
-        let question = Question { statements: file.statements(dialect)?, dialect };
+        let statements = file.statements(dialect)?;
+        let question = Question { statements, dialect, is_compared: self.first_answers.is_some() };
         let executed = question.execute(sessions)?;
         if let (Some(rows), Ok(answer)) = (file.expected_rows, &executed.answer)
             && answer.rows() != rows
@@ -117,9 +119,10 @@ impl Asking {
     }
 
     /// Compares an answer with the one before it in this run, or with the first of the experiment.
-    fn take_answer(&self, asked: &mut Asked<'_>, answer: Result<Answer, AnswerCheck>) {
+    fn take_answer(&self, asked: &mut Asked<'_>, answer: Result<Answer, NoValue>) {
         match (answer, &asked.answer) {
-            (Err(check), _) => asked.check = check,
+            (Err(missing), _) => asked.check = Err(missing),
+            (Ok(answer), _) if self.first_answers.is_none() => asked.answer = Some(answer),
             (Ok(answer), Some(before)) => {
                 if let Some(difference) = answer.difference(before) {
                     let reason = format!("it changes from one execution to the next: {difference}");
@@ -127,8 +130,8 @@ impl Asking {
                 }
             }
             (Ok(answer), None) => {
-                if let (Ok(()), Err(difference)) =
-                    (&asked.check, self.first_answers.compare(&self.files, &asked.query.name, &answer))
+                if let (Ok(()), Some(first)) = (&asked.check, &self.first_answers)
+                    && let Err(difference) = first.compare(&self.files, &asked.query.name, &answer)
                 {
                     let reason = format!("it differs from the first answer of the experiment: {difference}");
                     asked.check = Err(Absence::Wrong.because(reason));
@@ -143,12 +146,14 @@ impl Asking {
 struct Question<'a> {
     statements: Vec<Statement>,
     dialect: &'a dyn Dialect,
+    /// Whether all clients have to get one answer.
+    is_compared: bool,
 }
 
 /// One execution by all clients.
 struct Executed {
     elapsed_s: f64,
-    answer: Result<Answer, AnswerCheck>,
+    answer: Result<Answer, NoValue>,
 }
 
 impl Question<'_> {
@@ -158,35 +163,37 @@ impl Question<'_> {
         for statement in &self.statements {
             let run = QueryText { sql: &statement.sql, around: self.dialect.read_only() }.run(sessions);
             all.elapsed_s += run.elapsed_s;
-            let answer = answer_of_all(run, statement.is_ordered)?;
+            let answer = self.answer_of_all(run, statement.is_ordered)?;
             match (&mut all.answer, answer) {
                 (Ok(answers), Ok(answer)) => answers.join(answer),
-                (_, check) => {
-                    all.answer = check;
+                (_, missing) => {
+                    all.answer = missing;
                     break;
                 }
             }
         }
         Ok(all)
     }
-}
 
-/// The answer that all clients got.
-fn answer_of_all(run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, AnswerCheck>, Failure> {
-    let mut found: Option<Answer> = None;
-    for answer in run.answers {
-        let rows = match answer {
-            Ok(rows) => rows,
-            Err(failure) => return Ok(Err(check_of(failure)?)),
-        };
-        let answer = Answer::from_rows(&rows, is_ordered);
-        if let Some(difference) = found.as_ref().and_then(|first| answer.difference(first)) {
-            let reason = format!("two clients got different answers at the same time: {difference}");
-            return Ok(Err(Err(Absence::Wrong.because(reason))));
+    /// The answer that all clients got.
+    fn answer_of_all(&self, run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, NoValue>, Failure> {
+        let mut found: Option<Answer> = None;
+        for answer in run.answers {
+            let rows = match answer {
+                Ok(rows) => rows,
+                Err(failure) => return Ok(Err(missing_of(failure)?)),
+            };
+            let answer = Answer::from_rows(&rows, is_ordered);
+            if let Some(difference) = found.as_ref().and_then(|first| answer.difference(first))
+                && self.is_compared
+            {
+                let reason = format!("two clients got different answers at the same time: {difference}");
+                return Ok(Err(Absence::Wrong.because(reason)));
+            }
+            found = Some(answer);
         }
-        found = Some(answer);
+        Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&[], is_ordered))))
     }
-    Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&[], is_ordered))))
 }
 
 /// What a query has of a run.
@@ -215,27 +222,31 @@ impl Share {
     }
 }
 
-fn outcome(asked: &[Asked<'_>]) -> StepOutcome {
-    let mut outcome = StepOutcome::default();
-    let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
-    if asked.len() > 1 {
-        outcome.measurements.push(milliseconds(&format!("elapsed/{ALL}"), Role::Primary, total(asked, &readings)));
-    }
-    for (one, reading) in asked.iter().zip(readings) {
-        outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
-    }
-    for one in asked {
-        let name = &one.query.name;
-        let cpu = refused(&one.check, one.cpu_s.clone());
-        outcome.measurements.push(milliseconds(&format!("cpu/{name}"), Role::Secondary, cpu));
-        outcome.measurements.push(count(&format!("executions/{name}"), one.executions_s.len() as f64));
-        if let Some(answer) = &one.answer {
-            outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
-            outcome.measurements.push(count(&format!("answer/{name}"), answer.digest()));
+impl Asking {
+    fn outcome(&self, asked: &[Asked<'_>]) -> StepOutcome {
+        let mut outcome = StepOutcome::default();
+        let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
+        if asked.len() > 1 {
+            outcome.measurements.push(milliseconds(&format!("elapsed/{ALL}"), Role::Primary, total(asked, &readings)));
         }
+        for (one, reading) in asked.iter().zip(readings) {
+            outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
+        }
+        for one in asked {
+            let name = &one.query.name;
+            let cpu = refused(&one.check, one.cpu_s.clone());
+            outcome.measurements.push(milliseconds(&format!("cpu/{name}"), Role::Secondary, cpu));
+            outcome.measurements.push(count(&format!("executions/{name}"), one.executions_s.len() as f64));
+            if let Some(answer) = &one.answer {
+                outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
+                if self.first_answers.is_some() {
+                    outcome.measurements.push(count(&format!("answer/{name}"), answer.digest()));
+                }
+            }
+        }
+        outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
+        outcome
     }
-    outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
-    outcome
 }
 
 /// Sum over all queries; unknown if any is missing, since it would compare with nothing.

@@ -8,7 +8,7 @@ use super::dialect::SpatialDialect;
 use super::land::{Answers, SpatialData};
 use super::query::{Query, judge};
 use super::tables;
-use crate::query_run::{AnswerCheck, QueryText, TimedQuery, check_of, count, milliseconds, order, refused};
+use crate::query_run::{AnswerCheck, QueryText, TimedQuery, count, milliseconds, missing_of, order, refused};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
@@ -148,7 +148,7 @@ impl Round<'_> {
     fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
             Ok(rows) => rows,
-            Err(failure) => return check_of(failure.clone()),
+            Err(failure) => return missing_of(failure.clone()).map(Err),
         };
         let expected = &self.answers.expected[self.place];
         Ok(judge(expected, rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
