@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
                 source: "file",
                 below: "",
                 system: "a",
-                is_named: false,
+                captions: recognise::Captions::Systems,
                 reader: None,
                 options: &options,
             };
