@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexSet;
 
-use crate::captions::bare;
+use crate::captions::{bare, is_warm_up};
 use crate::sections::Lines;
-pub use file_names::without_numbers_of_runs;
+pub use file_names::{Counting, without_numbers_of_runs};
 use line::{Line, counted_shapes, distinct_texts};
 
 /// Lines that readers know, and those above them that none does.
@@ -47,7 +47,9 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
         captions.iter_mut().for_each(Vec::clear);
     }
     for at in 1..captions.len() {
-        if captions[at].is_empty() {
+        // `Run 1` behind a warm-up is none.
+        let ends_warm_up = !above[at].is_empty() && captions[at - 1].iter().any(|line| is_warm_up(line));
+        if captions[at].is_empty() && !ends_warm_up {
             captions[at] = captions[at - 1].clone();
         }
     }
@@ -125,6 +127,15 @@ mod tests {
             "head\nof all\n$ pgbench\nR\n$ pgbench\nR\n",
             "R\nCHECKPOINT\nR\nCHECKPOINT\nR\n",
             "R\nCHECKPOINT\nR\nCHECKPOINT\n",
+            "dropping old tables...\n100000 of 100000 tuples (100%) done (elapsed 0.23 s, remaining 0.00 s)\nvacuuming...\n\
+             done in 0.59 s (drop tables 0.00 s, vacuum 0.19 s).\nR\nNOTICE:  table \"pgbench_history\" does not exist, skipping\n\
+             100000 of 100000 tuples (100%) done (elapsed 0.31 s, remaining 0.00 s)\nR\n",
+            " 10:01:33 up 3 days,  2:11,  1 user,  load average: 0.83, 0.31, 1.90\nR\n \
+             10:02:33 up 3 days,  2:12,  1 user,  load average: 0.78, 0.77, 1.33\nR\n",
+            "Mem:          64215       1693       36365\nR\nMem:          64215       1804       35046\nR\n",
+            "nvme0n1          3.63    62.00  380.65\nR\nnvme0n1          6.73    14.99  434.08\nR\n",
+            " 0/2A4E47E\n(1 row)\nR\n 0/4A2F0BD\n(1 row)\nR\n",
+            "Script started on 2023-11-24 10:06:10+01:00\nR\nR\nScript done on 2023-11-24 10:06:10+01:00\n",
         ] {
             let found = captions_of(text);
             assert!(found.iter().all(|name| *name == found[0]), "{text}: {found:?}");
@@ -149,6 +160,12 @@ mod tests {
             ("05:09 old\nR\n05:19 new\nR\n05:29 old\nR\n", &["old", "new", "old"]),
             ("$ pgbench -h 10.0.0.1 -S bench\nR\n$ pgbench -h 10.0.0.2 -S bench\nR\n", &["-h 10.0.0.1", "-h 10.0.0.2"]),
             ("15\nR\n16\nR\n", &["15", "16"]),
+            ("ratio 1 2 4\nR\nratio 1 2 8\nR\n", &["ratio 1 2 4", "ratio 1 2 8"]),
+            ("Warmup run\nR\nRun 1\nR\nRun 2\nR\n", &["Warmup run", "", ""]),
+            (
+                "100000 of 100000 tuples (100%) done\nR\n500000 of 500000 tuples (100%) done\nR\n",
+                &["100000 of 100000 tuples (100%)", "500000 of 500000 tuples (100%)"],
+            ),
             ("jit 0 run 1\nR\njit 1 run 1\nR\n", &["jit 0 run 1", "jit 1 run 1"]),
         ] {
             assert_eq!(captions_of(text), expected, "{text}");

@@ -266,6 +266,13 @@ pub fn is_of_run(words: &str) -> bool {
             && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
 }
 
+/// Tells whether words name what ran before the runs: `Warmup run`, `=== WARM-UP ===`.
+pub fn is_warm_up(words: &str) -> bool {
+    let lower =
+        words.to_lowercase().replace("warm up", "warmup").replace("warm-up", "warmup").replace("warming up", "warmup");
+    lower.contains("warmup") && is_of_run(&lower.replace("warmup", "").replace("phase", ""))
+}
+
 /// Tells whether a heading or title is the number of a run. That of a test may be another test.
 pub fn is_number_of_run(words: &str) -> bool {
     is_of_run(words) && words.contains(char::is_alphabetic) && !words.to_lowercase().contains("test")

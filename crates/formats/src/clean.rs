@@ -8,6 +8,8 @@ use indexmap::IndexSet;
 
 /// A prefix is one of the text if this share of its lines, in percent, has it.
 const SHARE_PERCENT: usize = 60;
+/// Lines of a mail that quotes a result. What answers it has no marks.
+const FEWEST_QUOTED: usize = 3;
 /// Prefixes may stand in front of each other: a container's name, then a time.
 const MOST_PREFIXES: usize = 4;
 /// Most streams of a text.
@@ -29,6 +31,10 @@ pub struct Stream {
 /// are several streams. `is_known` tells whether a reader recognises a text: what is known has no prefix that may be its own.
 pub fn clean(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     let mut lines: Vec<String> = text.lines().map(|line| unwrapped(&visible(line))).collect();
+    let quoted = lines.iter().filter(|line| quotation(line).is_some()).count();
+    if quoted >= FEWEST_QUOTED || is_of_most(&lines, |line| nameless(quotation(line))) {
+        lines.iter_mut().for_each(|line| *line = quotation(line).unwrap_or(line).to_owned());
+    }
     let mut names: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     for _ in 0..MOST_PREFIXES {
         let weak =
@@ -144,8 +150,7 @@ fn unwrapped(line: &str) -> String {
     text.map_or_else(|| line.to_owned(), |text| text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-const PREFIXES: [Prefix; 10] = [
-    |line| nameless(quotation(line)),
+const PREFIXES: [Prefix; 9] = [
     github,
     |line| nameless(stamped(line)),
     journal,
@@ -164,10 +169,18 @@ fn nameless(rest: Option<&str>) -> Option<(&str, &str)> {
     rest.map(|rest| ("", rest))
 }
 
-/// `> ` of an e-mail or of Markdown.
+/// `> ` of an e-mail or of Markdown, as often as it was quoted. HammerDB begins lines with `>>>>>`.
 fn quotation(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix('>')?;
-    Some(rest.strip_prefix(' ').unwrap_or(rest))
+    let mut rest = line;
+    while let Some(more) =
+        rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >").filter(|_| rest.len() < line.len()))
+    {
+        if rest.trim_start().starts_with(">>>>>") {
+            break;
+        }
+        rest = more;
+    }
+    (rest.len() < line.len()).then(|| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
 /// `gh run view --log` writes job, step and time, separated by tabs.

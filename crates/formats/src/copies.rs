@@ -11,6 +11,8 @@ use crate::{Imported, ImportedResult, tidy};
 const TELLING_DIGITS: usize = 12;
 /// The same for results of two systems, which are kept.
 const TELLING_OF_SIDES: usize = 8;
+/// Figures of three results and more of one system, from which on they are not equal by chance.
+const TELLING_FIGURES: usize = 2;
 
 /// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
 /// twice, and an output that stands twice in a text, are no repetitions.
@@ -49,9 +51,9 @@ pub fn without_results(mut import: Imported) -> Imported {
     import
 }
 
-/// Notes runs that equal one of the same case of an earlier system in every figure. Where all runs of a case do, on both sides, they
-/// have no verdict.
-pub fn mark_copies_of_others(imports: &mut [Imported]) {
+/// Notes runs that equal one of the same case of an earlier system in every figure. Those whose figures have a dozen digits are left
+/// out of both systems if either has others of the case; where all runs of a case are equal, on both sides, they have no verdict.
+pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut copies: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for result in imports.iter().filter(|import| !is_table(import)).flat_map(|import| &import.results) {
@@ -68,13 +70,38 @@ pub fn mark_copies_of_others(imports: &mut [Imported]) {
         let note = format!("{} of the results of {other} equal those of {one} in every figure", figures.len());
         let others = others_by_case(imports, [one, other], figures);
         for import in imports.iter_mut() {
-            if import.results.iter().any(|result| result.system == *other) {
-                import.notes.push(note.clone());
+            let has_other = import.results.iter().any(|result| result.system == *other);
+            let before = import.results.len();
+            import.results.retain_mut(|result| {
+                if result.system != *one && result.system != *other {
+                    return true;
+                }
+                if others.get(&case_of(result)) == Some(&0) {
+                    result.marks.push(Mark::new(MarkKind::NoRepetition, note.clone()));
+                    return true;
+                }
+                !figures.contains(&figures_of(result)) || digits(std::slice::from_ref(result)) < TELLING_DIGITS
+            });
+            let is_any_out = import.results.len() < before;
+            if has_other || is_any_out {
+                import.notes.push(if is_any_out { format!("{note}: left out of both") } else { note.clone() });
             }
-            let sides = import.results.iter_mut().filter(|result| result.system == *one || result.system == *other);
-            sides
-                .filter(|result| others.get(&case_of(result)) == Some(&0))
-                .for_each(|result| result.marks.push(Mark::new(MarkKind::NoRepetition, note.clone())));
+        }
+    }
+}
+
+/// Marks three results and more of a case of a system that are equal in every figure: no three measurements are.
+pub fn mark_equal_results(imports: &mut [Imported]) {
+    let mut cases: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for result in imports.iter().filter(|import| !is_table(import)).flat_map(|import| &import.results) {
+        if figures(std::slice::from_ref(result)).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES {
+            cases.entry((result.system.clone(), case_of(result))).or_default().push(figures_of(result));
+        }
+    }
+    cases.retain(|_, figures| figures.len() > 2 && figures.iter().all(|one| *one == figures[0]));
+    for result in imports.iter_mut().flat_map(|import| &mut import.results) {
+        if cases.contains_key(&(result.system.clone(), case_of(result))) {
+            result.marks.push(Mark::new(MarkKind::NoRepetition, "they equal each other in every figure"));
         }
     }
 }
@@ -120,6 +147,12 @@ fn figures_of(result: &ImportedResult) -> String {
 }
 
 fn digits(results: &[ImportedResult]) -> usize {
+    let values = figures(results);
+    values.iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
+}
+
+/// The different figures.
+fn figures(results: &[ImportedResult]) -> Vec<String> {
     let mut values: Vec<String> = results
         .iter()
         .flat_map(|result| &result.measurements)
@@ -130,7 +163,7 @@ fn digits(results: &[ImportedResult]) -> usize {
         .collect();
     values.sort_unstable();
     values.dedup();
-    values.iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
+    values
 }
 
 #[cfg(test)]

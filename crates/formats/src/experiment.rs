@@ -528,6 +528,7 @@ mod tests {
             results,
             unknown: vec!["the order".to_owned()],
             notes: Vec::new(),
+            loads: BTreeSet::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

@@ -1,6 +1,6 @@
 //! Neutral form of another tool's results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Direction, Facts, Mark, Measurement, Point, Quantity, RunState, Series};
 
@@ -28,6 +28,8 @@ pub struct Imported {
     pub unknown: Vec<String>,
     /// For readers of the figures.
     pub notes: Vec<String>,
+    /// The commands and the SQL of the load that it shows: see [`crate::loads`].
+    pub loads: BTreeSet<String>,
     /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
     /// The facts by system.
@@ -102,6 +104,7 @@ impl Imported {
             results: Vec::new(),
             unknown: unknown.into_iter().map(str::to_owned).collect(),
             notes: Vec::new(),
+            loads: BTreeSet::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

@@ -40,6 +40,7 @@ pub mod fio;
 pub mod hammerdb;
 pub mod imported;
 pub mod lines;
+pub mod loads;
 pub mod logs;
 pub mod packed;
 mod page;
@@ -58,7 +59,7 @@ pub mod text;
 pub mod tidy;
 pub mod versions;
 
-pub use between::without_numbers_of_runs;
+pub use between::{Counting, without_numbers_of_runs};
 pub use captions::is_number_of_run;
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};

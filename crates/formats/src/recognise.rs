@@ -6,9 +6,10 @@ use indexmap::IndexMap;
 use model::{Mark, MarkKind, Value};
 
 use crate::between::{self, Block};
-use crate::captions::{Path, is_number_of_run, names};
+use crate::captions::{Path, is_number_of_run, is_warm_up, names};
 use crate::clean::{Stream, clean, unquoted};
 use crate::imported::UNKNOWN_BENCHMARK;
+use crate::loads;
 use crate::page;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
 use crate::sections::{Lines, Section, blocks, parts, sections};
@@ -23,8 +24,6 @@ pub struct Read {
     pub not_understood: Vec<NotUnderstood>,
     /// Readers that recognised the text and found nothing in it.
     pub empty: Vec<&'static str>,
-    /// The captions that would name systems, where they are ignored.
-    pub ignored: Vec<String>,
 }
 
 /// What captions within a text, and names in front of its lines, are taken for.
@@ -34,8 +33,6 @@ pub enum Captions {
     Systems,
     /// They are the key [`CAPTION`] of the cases of a system that has its name.
     Keys,
-    /// All is of one system that its user named.
-    Ignored,
 }
 
 /// The key of [`Captions::Keys`].
@@ -65,25 +62,10 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     if text.text.ends_with('\n') {
         streams.iter_mut().for_each(|stream| stream.text.push('\n'));
     }
-    if text.captions != Captions::Ignored {
-        return read_named(text, parts_of_streams(text, &streams, Cut::AtCaptions)?);
-    }
-    let mut read = Read::default();
-    parts_of_streams(text, &streams, Cut::No)?.into_iter().for_each(|part| read.extend(part.read));
-    if let Ok(mut parts) = parts_of_streams(text, &streams, Cut::AtCaptions) {
-        drop_captions_of_cases(&mut parts);
-        read.ignored = names_of(&parts, text.system).into_iter().flatten().collect();
-    }
-    Ok(read)
+    read_named(text, parts_of_streams(text, &streams)?)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
-    AtCaptions,
-    No,
-}
-
-fn parts_of_streams(text: &Text<'_>, streams: &[Stream], cut: Cut) -> Result<Vec<Part>, FormatError> {
+fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, FormatError> {
     let mut parts = Vec::new();
     for stream in streams {
         let names = stream.names.iter().filter(|name| !is_number_of_run(name)).cloned();
@@ -98,31 +80,27 @@ fn parts_of_streams(text: &Text<'_>, streams: &[Stream], cut: Cut) -> Result<Vec
         };
         let whole = Text { text: whole, ..*text };
         if is_known || streams.len() == 1 {
-            parts.extend(parts_of(&whole, &stream.text, &above, cut)?);
+            parts.extend(parts_of(&whole, &stream.text, &above)?);
         }
     }
     Ok(parts)
 }
 
 /// The parts of a text that captions tell apart; `cleaned` is without the prefixes of collectors of logs.
-fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path, cut: Cut) -> Result<Vec<Part>, FormatError> {
+fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, FormatError> {
     let mut parts = Vec::new();
     if let Some(sections) = sections(cleaned, holds_results) {
         let mut filled: Vec<Section> =
             sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
         filled.iter_mut().for_each(|section| section.path.put_below(above));
-        parts = read_sections(text, filled, cut)?;
+        parts = read_sections(text, filled)?;
     }
     if parts.iter().all(|part| part.read.imports.is_empty()) {
         let read = read_plain(text)?;
-        let inner = if cut == Cut::No { None } else { split(text, above, &read)? };
-        parts = inner.unwrap_or_else(|| {
+        parts = split(text, above, &read)?.unwrap_or_else(|| {
             let section = Section::from_lines(&Vec::new(), above.clone());
             vec![Part { section, text: text.text.to_owned(), read }]
         });
-    }
-    if cut == Cut::No {
-        return Ok(parts);
     }
     let mut apart = Vec::new();
     for part in parts {
@@ -161,8 +139,8 @@ fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
     text
 }
 
-fn read_sections(text: &Text<'_>, sections: Vec<Section>, cut: Cut) -> Result<Vec<Part>, FormatError> {
-    if cut == Cut::AtCaptions && sections.len() > MOST_PARTS {
+fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Vec<Part>, FormatError> {
+    if sections.len() > MOST_PARTS {
         return Err(too_many());
     }
     let mut parts = Vec::new();
@@ -170,8 +148,7 @@ fn read_sections(text: &Text<'_>, sections: Vec<Section>, cut: Cut) -> Result<Ve
     for (section, whole) in sections.into_iter().zip(texts) {
         let asked = Text { text: &whole, ..*text };
         let read = read_plain(&asked)?;
-        let inner = if cut == Cut::No { None } else { split(&asked, &section.path, &read)? };
-        match inner {
+        match split(&asked, &section.path, &read)? {
             Some(inner) => parts.extend(inner),
             None => parts.push(Part { section, text: whole, read }),
         }
@@ -328,9 +305,7 @@ fn takes<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a str, usize>
 /// Marks all results of a case of which it cannot be said whether they are repetitions.
 fn forbid_verdicts(read: &mut Read) {
     for import in &mut read.imports {
-        import.notes.push(format!(
-            "{UNLIKE_LINES}: no verdict; name one system if they are repetitions: `etalon import SYSTEM=FILE`"
-        ));
+        import.notes.push(format!("{UNLIKE_LINES}: no verdict; leave these lines out if they are repetitions"));
         import.results.iter_mut().for_each(|result| result.marks.push(Mark::new(MarkKind::NoRepetition, UNLIKE_LINES)));
     }
 }
@@ -339,12 +314,13 @@ const UNLIKE_LINES: &str = "unlike lines stand between its results";
 
 fn too_many() -> FormatError {
     let what = format!("results stand below more than {MOST_PARTS} different headings or captions");
-    FormatError::whole(what).with_hint("split the file, or name one system for all: `etalon import SYSTEM=FILE`")
+    FormatError::whole(what).with_hint("split the file, or leave out what stands between repetitions")
 }
 
 /// Reads parts as results of the systems, or the cases, that their captions name.
 fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError> {
     let mut read = Read::default();
+    let warm_ups = take_warm_ups(&mut parts);
     drop_captions_of_cases(&mut parts);
     let names = names_of(&parts, text.system);
     for (mut part, name) in parts.into_iter().zip(names) {
@@ -360,7 +336,23 @@ fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError
             }
         }
     }
+    if let Some(import) = read.imports.first_mut().filter(|_| warm_ups > 0) {
+        import.notes.push(format!("results of warm-ups left out: {warm_ups}"));
+    }
     Ok(read)
+}
+
+/// Takes out parts below the caption of a warm-up, where others have results. Returns how many results they have.
+fn take_warm_ups(parts: &mut Vec<Part>) -> usize {
+    if parts.iter().all(|part| is_of_warm_up(part) || result_count(&part.read) == 0) {
+        return 0;
+    }
+    let of_warm_ups = parts.extract_if(.., |part| is_of_warm_up(part));
+    of_warm_ups.map(|part| result_count(&part.read)).sum()
+}
+
+fn is_of_warm_up(part: &Part) -> bool {
+    part.section.path.words.last().is_some_and(|words| is_warm_up(words))
 }
 
 /// The name of each part that has another than its text.
@@ -451,6 +443,8 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     {
         lines.insert(cut.line, cut);
     }
+    let loads = loads::of_lines(strange.iter().flat_map(BTreeMap::values));
+    all.imports.iter_mut().for_each(|import| import.loads.clone_from(&loads));
     all.not_understood = strange
         .into_iter()
         .flat_map(BTreeMap::into_values)
@@ -464,7 +458,6 @@ impl Read {
         self.imports.extend(other.imports);
         self.not_understood.extend(other.not_understood);
         self.empty.extend(other.empty);
-        self.ignored.extend(other.ignored);
     }
 }
 

@@ -232,11 +232,19 @@ pub fn with_plain_blanks(text: &str) -> Cow<'_, str> {
 /// nothing says what the mark is.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
-    let (written, rest) = text.split_at(end);
+    let (written, rest) = text.split_at(end + length_of_exponent(&text[end..]));
     let is_cut = rest
         .strip_prefix([',', '\'', '’', '\u{a0}', '\u{202f}'])
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     if is_cut { None } else { Some((number(written)?, rest)) }
+}
+
+/// How many bytes of a text are the exponent of the number in front of it: of `e+03 ms` four.
+fn length_of_exponent(text: &str) -> usize {
+    let Some(behind) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = behind.strip_prefix(['+', '-']).unwrap_or(behind);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 { 0 } else { text.len() - digits.len() + end }
 }
 
 #[cfg(test)]
@@ -306,7 +314,9 @@ mod tests {
         }
         assert_eq!(leading_number("12.5ms"), Some((12.5, "ms")));
         assert_eq!(leading_number("12, then"), Some((12.0, ", then")));
-        for wrong in ["ms", "1,205.47 per sec.", "3,1 ms", "1'002", "1\u{202f}002"] {
+        assert_eq!(leading_number("2.5e+03 (per s)"), Some((2500.0, " (per s)")));
+        assert_eq!(leading_number("2elements"), Some((2.0, "elements")));
+        for wrong in ["ms", "1,205.47 per sec.", "3,1 ms", "1'002", "1\u{202f}002", "1e400"] {
             assert_eq!(leading_number(wrong), None, "{wrong}");
         }
     }

@@ -31,6 +31,8 @@ fn an_oltp_run_is_read() {
     assert_eq!((run.figure("Latency (ms)", "max"), run.percentile()), (Some(1004.23), Some((99.0, 8.13))));
     assert_eq!(run.histogram.iter().map(|(_, count)| count).sum::<u64>(), 926, "every transaction is in a bin");
     let imported = import(&read(OLTP.as_bytes()), "a", "out.txt");
+    let failed = imported.results[0].measurements.iter().find(|m| m.metric.id == "failed_share").unwrap();
+    assert_eq!(failed.reading, Reading::Value(500.0 / 931.0), "ignored errors are tries that failed");
     let found = imported.results[0].measurements.iter().find(|m| m.metric.id == "response_p99").unwrap();
     assert_eq!((found.metric.unit.as_str(), &found.reading), ("us", &Reading::Value(8_130.0)));
     assert_eq!(imported.results[0].series.len(), 1);

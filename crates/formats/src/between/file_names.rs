@@ -5,12 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tokens::{is_number, is_of_decimals, is_run_number, split};
 use crate::captions::RUNS;
 
-/// Names of files without the numbers that count runs, and without dates: `old-1` and `old-2` are `old`. A number that does not
-/// count from 0 or 1 stays, as does one of a version.
-pub fn without_numbers_of_runs(names: &[String]) -> Vec<String> {
+/// Which numbers may count runs, if they count from 0 or 1. Those of words such as `run-3` always do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    Any,
+    /// A number that is all of a name.
+    WholeNames,
+    Never,
+}
+
+impl Counting {
+    fn takes(self, tokens: &[&str]) -> bool {
+        match self {
+            Counting::Any => true,
+            Counting::WholeNames => tokens.len() == 1,
+            Counting::Never => false,
+        }
+    }
+}
+
+/// Names of files and folders without the numbers that count runs, and without dates: `old-1` and `old-2` are `old`. A number that
+/// does not count from 0 or 1 stays, as does one of a version.
+pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<String> {
     let all: Vec<Vec<&str>> = names.iter().map(|name| split(name)).collect();
     let mut numbers = Numbers::new();
-    for tokens in &all {
+    for tokens in all.iter().filter(|tokens| counting.takes(tokens)) {
         for (at, number) in tokens.iter().enumerate().filter_map(|(at, token)| Some((at, token.parse().ok()?))) {
             numbers.entry((shape_of_name(tokens), at)).or_default().insert(number);
         }
@@ -64,8 +83,22 @@ mod tests {
     use super::*;
 
     fn check(names: &[&str], expected: &[&str]) {
+        check_as(Counting::Any, names, expected);
+    }
+
+    fn check_as(counting: Counting, names: &[&str], expected: &[&str]) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(without_numbers_of_runs(&names), expected);
+        assert_eq!(without_numbers_of_runs(&names, counting), expected);
+    }
+
+    #[test]
+    fn numbers_of_hosts_count_no_runs_where_none_may() {
+        check_as(Counting::Never, &["host-1", "host-2"], &["host-1", "host-2"]);
+        check_as(Counting::Never, &["1", "2"], &["1", "2"]);
+        check_as(Counting::Never, &["run1", "run2"], &["", ""]);
+        check_as(Counting::WholeNames, &["host-1", "host-2"], &["host-1", "host-2"]);
+        check_as(Counting::WholeNames, &["1", "2"], &["", ""]);
+        check_as(Counting::WholeNames, &["sync_on_run1", "sync_on_run2"], &["sync-on", "sync-on"]);
     }
 
     #[test]

@@ -26,9 +26,14 @@ pub fn read(lines: &Lines<'_>) -> Vec<Line> {
 impl Line {
     fn read(line: &str) -> Option<Line> {
         let text = without_times(line.trim());
-        if !text.contains(char::is_alphanumeric) || is_time_taken(&text) {
+        let text = text
+            .split_once(" done")
+            .filter(|(tuples, _)| tuples.contains(" tuples ("))
+            .map_or(&*text, |(tuples, _)| tuples);
+        if !text.contains(char::is_alphanumeric) || is_time_taken(text) || is_of_server(text) {
             return None;
         }
+        let text = text.to_owned();
         let tokens = split(&text);
         let has_words = tokens.iter().any(|token| token.contains(char::is_alphabetic));
         let (mut shape, mut numbers) = (String::new(), Vec::new());
@@ -46,6 +51,46 @@ impl Line {
         let is_of_run = is_of_run(&text) && (has_words || !numbers.is_empty());
         Some(Line { text, shape, numbers, is_of_run })
     }
+}
+
+/// What pgbench prints of making its tables, and `script` of itself.
+const STEPS: [&str; 13] = [
+    "dropping old tables",
+    "creating tables",
+    "creating partitions",
+    "creating primary keys",
+    "creating foreign keys",
+    "set primary key",
+    "generating data",
+    "vacuuming",
+    "vacuum",
+    "done in",
+    "NOTICE:  table \"pgbench_",
+    "Script started",
+    "Script done",
+];
+
+/// Tells whether a line says what a server or a machine was doing, which is another thing each time: a step of initialisation, a row
+/// of numbers, a load, a place in the log.
+fn is_of_server(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let numbers = words.iter().filter(|word| word.trim_end_matches([',', '%']).parse::<f64>().is_ok()).count();
+    let is_progress = text.contains(" tuples (") && !text.contains("(100%)");
+    is_progress
+        || STEPS.iter().any(|step| text.starts_with(step))
+        || ["load average:", "LOG:  checkpoint ", "°C"].iter().any(|sign| text.contains(sign))
+        || (numbers > 2 && words.len() <= numbers + 1 && words.iter().any(|word| is_measured(word)))
+        || words.iter().all(|word| is_place_in_log(word))
+}
+
+/// A number that no one sets: one with decimals, or a large one.
+fn is_measured(word: &str) -> bool {
+    word.parse::<f64>().is_ok() && (word.contains('.') || word.len() > 3)
+}
+
+/// `0/2A4E47E`.
+fn is_place_in_log(word: &str) -> bool {
+    word.split_once('/').is_some_and(|(_, at)| at.len() > 4) && word.chars().all(|c| c == '/' || c.is_ascii_hexdigit())
 }
 
 /// The shapes whose numbers count runs up: by one, or again from the first. Numbers without words count from 0 or 1.

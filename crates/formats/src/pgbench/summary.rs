@@ -192,16 +192,16 @@ impl Reader {
     /// Tells whether a line tells of one of several scripts or of a statement alone.
     fn is_detail(&mut self, line: &str) -> bool {
         let Some(run) = &mut self.run else { return false };
-        if let Some(script) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {
-            let name = script.split_once(": ").map_or(script, |(_, name)| name);
-            run.scripts.push((name.trim().to_owned(), 1));
-            run.parts.push(PgbenchPart { script: Some(name.trim().to_owned()), ..PgbenchPart::default() });
+        let script = script_in(line);
+        if let Some(name) = script {
+            run.scripts.push((name.to_owned(), 1));
+            run.parts.push(PgbenchPart { script: Some(name.to_owned()), ..PgbenchPart::default() });
         } else if let Some((weight, (_, known))) = line.strip_prefix("- weight:").zip(run.scripts.last_mut()) {
             *known = count(weight.trim()).unwrap_or(*known);
         }
         if let Some(counts) = statement_counts(line) {
             self.statement_counts = Some(counts);
-        } else if line.starts_with("SQL script ") || line.starts_with("Script ") {
+        } else if script.is_some() {
             self.in_script = true;
         } else {
             if let Some(statement) = self.statement_counts.and_then(|counts| statement(line, counts)) {
@@ -251,6 +251,13 @@ fn error_in(line: &str) -> Option<&str> {
 fn ends_a_run(line: &str) -> bool {
     let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
     line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
+}
+
+/// The name in `SQL script 1: <builtin: select only>`.
+fn script_in(line: &str) -> Option<&str> {
+    let (number, name) =
+        line.trim_start_matches("SQL ").strip_prefix(['S', 's'])?.strip_prefix("cript ")?.split_once(": ")?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name.trim())
 }
 
 /// How many counts stand between latency and statement, if the line is a heading of `-r`: none, failures, and retries.
@@ -366,7 +373,7 @@ impl PgbenchSummary {
                 true
             }
             "tps" if value.contains("(including connections establishing)") => true,
-            "tps" => put(&mut self.tps, leading_number(value).map(|(figure, _)| figure)),
+            "tps" => put(&mut self.tps, leading_number(value).map(|(tps, _)| tps).filter(|tps| *tps >= 0.0)),
             _ => false,
         }
     }

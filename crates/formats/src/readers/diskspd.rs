@@ -99,18 +99,22 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
     let (mut spans, mut not_understood) = (Vec::new(), Vec::new());
     let (mut keys, mut part, mut target) = (Point::new(), Part::Head, 0_usize);
     let (mut span, mut paths): (Option<Span>, Vec<&str>) = (None, Vec::new());
-    let mut places = Point::new();
+    let (mut places, mut size) = (Point::new(), None);
     for (number, line) in numbered(text) {
         let line = line.trim();
         if let Some(next) = heading(line) {
             if line.starts_with("Command Line:") || line.starts_with("Results for timespan") {
                 spans.extend(span.take());
             }
+            if let Some(command) = line.strip_prefix("Command Line:") {
+                size = command.split_whitespace().find_map(|word| word.strip_prefix("-c")).map(size::value);
+            }
             match next {
                 Part::Parameters => (keys, places, target) = (Point::new(), Point::new(), 0),
                 Part::Results => {
                     let (keys, places) = (without_repeats(keys.clone(), target), places.clone());
-                    span = Some(Span { keys, places, ..Span::default() });
+                    let sized = size.clone().map(|size| (FILE_SIZE.to_owned(), size));
+                    span = Some(Span { keys: keys.into_iter().chain(sized).collect(), places, ..Span::default() });
                 }
                 // A table for each target comes before that of all of them.
                 Part::Percentiles => span.iter_mut().for_each(|span| span.percentiles.clear()),
@@ -140,6 +144,9 @@ fn text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
     spans.extend(span);
     (spans, not_understood)
 }
+
+/// The key of the size of the file.
+const FILE_SIZE: &str = "file_size";
 
 fn heading(line: &str) -> Option<Part> {
     const HEADINGS: [(&str, Part); 8] = [
@@ -234,6 +241,9 @@ fn figure(line: &str, part: Part, span: &mut Span) -> bool {
     } else if part == Part::Percentiles && line.contains('|') {
         percentile(line, span);
     } else {
+        // `0 | 3587547136 | 437933 | 57.02 | 7299.01 | test.dat (10GiB)`.
+        let size = line.strip_suffix(')').filter(|line| line.contains('|')).and_then(|line| line.rsplit_once(" ("));
+        span.keys.extend(size.map(|(_, size)| (FILE_SIZE.to_owned(), size::value(size))));
         let is_row =
             line.split(['|', ':']).next().is_some_and(|cell| number(cell.trim()).is_some()) && line.contains('|');
         return is_rule || is_row || known.iter().any(|name| line.starts_with(name));

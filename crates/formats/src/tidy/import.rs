@@ -100,8 +100,8 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         None => left_open(table, &results.undirected),
     };
     let facts = facts(of_kind(table, FACTOR), of_kind(table, CIRCUMSTANCE));
-    let source = source.to_owned();
-    Ok(Imported { tool: READER.name, version: None, source, results: results.found, unknown, notes, rules, facts })
+    let imported = Imported::new(READER.name, source, []);
+    Ok(Imported { results: results.found, unknown, notes, rules, facts, ..imported })
 }
 
 fn of_kind<'t>(table: &'t Table, kind: &'static str) -> impl Iterator<Item = &'t Row> {

@@ -1,6 +1,8 @@
 //! Wide tables: a column a metric, or a column a system. Which is which a user says by `--map`, and the error proposes it.
 
-use model::{Direction, Measurement, Point, Quantity, Reading, Role, Value};
+use std::collections::BTreeMap;
+
+use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Role, Value};
 
 use super::{key_value, records, separator};
 use crate::imported::{direction_of, is_quantile};
@@ -172,7 +174,7 @@ impl Wide {
     }
 
     /// What each column without a mapping is, as far as its name and cells tell.
-    fn guess(&self, column: usize) -> Meaning {
+    fn guess(&self, column: usize, nameless: &BTreeMap<String, usize>) -> Meaning {
         let name = &self.heading[column];
         // Versions may look like numbers.
         if SYSTEMS.contains(&name.trim().to_lowercase().as_str()) {
@@ -192,25 +194,50 @@ impl Wide {
             _ => None,
         });
         // A name that says nothing of what is measured, next to others with the same unit, is that of a system.
-        let alike = (0..self.heading.len()).filter(|other| {
-            let (other, its) = metric_and_unit(&self.heading[*other]);
-            its == unit && !unit.is_empty() && direction_of(&other, "").is_none()
-        });
         let is_of_system = direction_of(&metric, "").is_none() && !is_quantile(&lower);
-        let system = (is_of_system && alike.count() > 1).then(|| metric.clone());
+        let has_alike = nameless.get(&unit).is_some_and(|columns| *columns > 1);
+        let system = (is_of_system && has_alike).then(|| metric.clone());
         let metric = if system.is_some() { what_is_measured(&unit).to_owned() } else { metric };
         Meaning::Metric { system, metric, unit, direction: direction.unwrap_or(Direction::Neither) }
+    }
+
+    /// The name of a column of times, which rise by equal steps within each run: its rows are no runs. Where it is a key, each row is a
+    /// case of its own.
+    fn time_series(&self, column: usize, meaning: &Meaning) -> Option<&str> {
+        let name = self.heading.get(column)?;
+        let (bare, _) = metric_and_unit(name);
+        let is_of_time = !matches!(meaning, Meaning::Key) && TIMES.contains(&bare.to_lowercase().as_str());
+        let times: Option<Vec<f64>> = self.rows.iter().map(|(_, row)| self.figure(row.get(column)?)).collect();
+        let steps: Vec<f64> = times?.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let rising = steps.iter().filter(|step| **step > 0.0);
+        let first = *rising.clone().next()?;
+        let is_steady = rising.clone().all(|step| (step - first).abs() < 0.1 * first);
+        (is_of_time && is_steady && rising.count() * 4 >= steps.len() * 3 && steps.len() > 2).then_some(name)
+    }
+
+    /// How many columns of each unit have a name that says nothing of what is measured.
+    fn nameless(&self) -> BTreeMap<String, usize> {
+        let mut columns = BTreeMap::new();
+        let named = self.heading.iter().map(|heading| metric_and_unit(heading));
+        for (_, unit) in named.filter(|(name, unit)| !unit.is_empty() && direction_of(name, "").is_none()) {
+            *columns.entry(unit).or_default() += 1;
+        }
+        columns
     }
 
     fn proposal(&self, mapped: &[Mapping]) -> String {
         let columns = 0..self.heading.len();
         let open = columns.filter(|column| !mapped.iter().any(|known| known.column == self.heading[*column]));
-        let words =
-            open.map(|column| Mapping { column: self.heading[column].clone(), meaning: self.guess(column) }.words());
+        let nameless = self.nameless();
+        let words = open.map(|column| {
+            Mapping { column: self.heading[column].clone(), meaning: self.guess(column, &nameless) }.words()
+        });
         mapped.iter().map(Mapping::words).chain(words).collect::<Vec<_>>().join(" ")
     }
 }
 
+/// Columns that say when a row was measured.
+const TIMES: [&str; 10] = ["time", "t", "second", "seconds", "sec", "s", "elapsed", "timestamp", "ts", "epoch"];
 const SYSTEMS: [&str; 15] = [
     "system", "server", "database", "db", "dbms", "engine", "host", "machine", "disk", "version", "release", "build",
     "branch", "commit", "variant",
@@ -283,11 +310,12 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         let what = format!("--map: there is no column `{}`", shortened(&unknown.column));
         return Err(FormatError::whole(what).with_hint(format!("the columns are {}", table.heading.join(", "))));
     }
+    let nameless = table.nameless();
     let meanings: Vec<Option<Meaning>> = (0..table.heading.len())
         .map(|column| {
             let name = &table.heading[column];
             let known = mapped.iter().find(|known| known.column == *name).map(|known| known.meaning.clone());
-            known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column)))
+            known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column, &nameless)))
         })
         .collect();
     if meanings.iter().any(Option::is_none) {
@@ -304,6 +332,14 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             return Err(FormatError::at(*line, what));
         }
         imported.results.extend(results(&table, (*line, row), &meanings, input)?);
+    }
+    if let Some(name) = (0..table.heading.len()).find_map(|column| table.time_series(column, &meanings[column])) {
+        let why = format!("the rows are a time series: `{name}` rises by equal steps");
+        imported
+            .results
+            .iter_mut()
+            .for_each(|result| result.marks.push(Mark::new(MarkKind::NoRepetition, why.clone())));
+        imported.notes.push(format!("{why}, so they are parts of a run, and there is no verdict"));
     }
     Ok(imported.into())
 }
@@ -354,6 +390,15 @@ fn results(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proposal_for_thousands_of_columns_takes_no_minutes() {
+        let heading: Vec<String> = (0..4_000).map(|column| format!("box{column} (ms)")).collect();
+        let table = Wide { rows: vec![(2, vec!["1.5".to_owned(); 4_000])], heading, has_decimal_comma: false };
+        let began = std::time::Instant::now();
+        assert!(table.proposal(&[]).contains("box3999@time:ms:lower"));
+        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    }
 
     #[test]
     fn a_mark_of_thousands_is_no_point() {

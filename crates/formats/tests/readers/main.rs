@@ -25,7 +25,7 @@ fn import_as(text: &str, source: &str, system: &str, is_named: bool) -> Vec<Impo
         source,
         below: source,
         system,
-        captions: if is_named { Captions::Ignored } else { Captions::Systems },
+        captions: if is_named { Captions::Keys } else { Captions::Systems },
         reader: None,
         options: &options,
     };
@@ -234,7 +234,7 @@ fn a_figure_that_is_cut_off_is_none_and_said() {
             source: "a",
             below: "a",
             system: "a",
-            captions: Captions::Ignored,
+            captions: Captions::Keys,
             reader: formats::reader::of_text(text).first().copied(),
             options: &options,
         };
@@ -339,6 +339,12 @@ fn diskspd_gives_reads_and_writes_apart() {
     assert_eq!((figure(&results[0], "response_p99"), figure(&results[1], "response_max")), (1_900.0, 3_200.0));
     assert_eq!((key(&results[0], "block_size").as_str(), key(&results[0], "threads_per_file").as_str()), ("8k", "2"));
     assert!(!results[0].keys.keys().any(|name| name.contains("duration") || name.contains("path")));
+    assert_eq!(key(&results[0], "file_size"), "1g");
+    let results = import_with(
+        "diskspd",
+        &DISKSPD.replace("iotest.dat (1GiB)", "iotest.dat").replacen("diskspd", "diskspd -c10G", 1),
+    );
+    assert_eq!(key(&results[0], "file_size"), "10g", "as the command line says");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn read_as(text: &str, is_named: bool) -> Result<Read, FormatError> {
         source: "f",
         below: "f",
         system: "f",
-        captions: if is_named { Captions::Ignored } else { Captions::Systems },
+        captions: if is_named { Captions::Keys } else { Captions::Systems },
         reader: None,
         options: &options,
     })
@@ -134,7 +134,7 @@ fn no_number_of_captions_pools_systems() {
     let many = page(300, "Server N:");
     let error = read_as(&many, false).unwrap_err();
     assert!(error.to_string().contains("more than 256"), "{error}");
-    assert_eq!(count(&read_as(&many, true).unwrap()), [("f".to_owned(), 300)]);
+    assert!(read_as(&many, true).is_err(), "nor within a system that its user named");
 }
 
 #[test]
@@ -179,11 +179,9 @@ fn a_line_within_a_result_parts_nothing() {
 fn captions_in_common_are_keys_where_files_are_systems() {
     let options = Options::default();
     let text = format!("jit=on\n{}jit=off\n{}", runs(8, 2), runs(8, 2));
-    let read_with = |captions| {
-        read(&Text { text: &text, source: "f", below: "f", system: "f", captions, reader: None, options: &options })
-            .unwrap()
-    };
-    let keys = read_with(Captions::Keys);
+    let captions = Captions::Keys;
+    let text = Text { text: &text, source: "f", below: "f", system: "f", captions, reader: None, options: &options };
+    let keys = read(&text).unwrap();
     let captions: Vec<String> = keys
         .imports
         .iter()
@@ -193,11 +191,6 @@ fn captions_in_common_are_keys_where_files_are_systems() {
     assert_eq!(
         (captions, count(&keys).len()),
         (["jit=on", "jit=on", "jit=off", "jit=off"].map(str::to_owned).to_vec(), 1)
-    );
-    let ignored = read_with(Captions::Ignored);
-    assert_eq!(
-        (count(&ignored), ignored.ignored),
-        (vec![("f".to_owned(), 4)], vec!["jit=on".to_owned(), "jit=off".to_owned()])
     );
 }
 
@@ -267,4 +260,41 @@ fn a_lone_table_of_markdown_is_a_wide_table() {
         hint.contains("--map 'old TPS=old@throughput:tx/s:higher' --map 'new TPS=new@throughput:tx/s:higher'"),
         "{error}: {hint}"
     );
+}
+
+#[test]
+fn warm_ups_are_left_out() {
+    check("Warmup run\nR\nRun 1\nR\nRun 2\nR\n", &[("f", 4)]);
+    check("=== WARMUP ===\nR\n=== RUN 1 ===\nR\n", &[("f", 2)]);
+    check("## Old\n### Warm-up\nB\n### Run 1\nB\n## New\nB\n", &[("Old", 2), ("New", 2)]);
+}
+
+#[test]
+fn sides_of_a_mail_keep_their_results_however_often_quoted() {
+    let quoted = |mark: &str, text: &str| -> String { text.lines().map(|line| format!("{mark}{line}\n")).collect() };
+    for (one, other) in [(">> ", "> "), ("> > ", "> "), ("> ", ""), (">>", "")] {
+        let sides = [("I get on master:\n\n", one), ("and with the patch:\n\n", other)];
+        let text: String = sides.iter().map(|(words, mark)| quoted(mark, &format!("{words}{}", runs(8, 3)))).collect();
+        let found: Vec<usize> = count(&read_as(&text, false).unwrap()).into_iter().map(|(_, count)| count).collect();
+        assert_eq!(found, [3, 3], "{text}");
+    }
+}
+
+#[test]
+fn a_typescript_has_no_script_of_pgbench() {
+    let text = format!(
+        "Script started on 2023-11-24 10:06:10+01:00\n{}\nScript done on 2023-11-24 10:07:10+01:00\n",
+        runs(8, 2)
+    );
+    let read = read_as(&text, false).unwrap();
+    let keys: Vec<_> = read.imports.iter().flat_map(|import| &import.results).map(|one| one.keys.clone()).collect();
+    assert!(keys.len() == 2 && keys.iter().all(|keys| !keys.contains_key("scripts")), "{keys:?}");
+}
+
+#[test]
+fn a_rate_that_is_no_number_above_0_is_no_result() {
+    for (tps, expected) in [("5.05e+01", true), ("1e400", false), ("-50.5", false)] {
+        let read = read_as(&runs(8, 1).replace("50.5", tps), false).unwrap();
+        assert_eq!(read.imports[0].failed() == 0, expected, "{tps}");
+    }
 }

@@ -108,7 +108,7 @@ fn results_of(name: &str, bytes: &[u8]) -> Vec<formats::ImportedResult> {
         source: "f",
         below: "f",
         system: "a",
-        captions: if is_named { formats::recognise::Captions::Ignored } else { formats::recognise::Captions::Systems },
+        captions: if is_named { formats::recognise::Captions::Keys } else { formats::recognise::Captions::Systems },
         reader: None,
         options: &options,
     };
@@ -155,11 +155,7 @@ fn words_above_results_in_a_mail_name_their_systems() {
             source: "f",
             below: "f",
             system: "mail",
-            captions: if is_named {
-                formats::recognise::Captions::Ignored
-            } else {
-                formats::recognise::Captions::Systems
-            },
+            captions: if is_named { formats::recognise::Captions::Keys } else { formats::recognise::Captions::Systems },
             reader: None,
             options: &options,
         };

@@ -1,46 +1,69 @@
-//! Files of one folder: their names tell results of one case apart, unless they only count runs.
+//! Files of folders: their names, and the folders in between, tell results of one case apart, unless they only count runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use formats::{Imported, without_numbers_of_runs};
+use formats::{Counting, Imported, ImportedResult, without_numbers_of_runs};
 use model::Value;
 
 /// The key of results that files of other names hold, too.
 const FILE: &str = "file";
-/// Names of files in a remark.
+/// The key of results that stand in other folders below that of their system, too.
+const FOLDER: &str = "folder";
+/// Names in a remark.
 const SHOWN: usize = 3;
 
 /// Where results come from.
 pub struct Place {
     pub system: String,
+    /// The folders between the one that names the system and the file.
+    pub folders: Vec<String>,
     /// The file's name without its ending.
     pub name: String,
     /// True if the user named the system.
     pub is_named: bool,
 }
 
-/// Tells results of one case and system apart by the names of their files: by the key [`FILE`] where each system has files of the same
-/// names, and as systems where all is of one folder. Returns what to say of it.
-pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Place>, is_alone: bool) -> Option<String> {
-    let files = bare_names(places);
-    let mut by_case: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
-    let mut by_system: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    let mut systems: BTreeSet<&str> = BTreeSet::new();
-    let mut systems_of_case: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for import in imports.iter() {
-        for result in &import.results {
-            systems.insert(&result.system);
-            let Some(file) = files.get(&import.source) else { continue };
-            let case = format!("{:?}", (&result.benchmark, &result.keys));
-            by_case.entry((&result.system, case.clone())).or_default().insert(file);
-            by_system.entry(&result.system).or_default().insert(file.clone());
-            systems_of_case.entry(case).or_default().insert(&result.system);
-        }
+/// What folders and the file's name say of results, without numbers of runs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label {
+    folder: String,
+    file: String,
+}
+
+/// The labels by source.
+type Labels = BTreeMap<String, Label>;
+
+/// Tells results of one case and system apart by where they stand: by the key [`FOLDER`], and by the names of their files. Returns
+/// what to say of it.
+pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Place>, is_alone: bool) -> Vec<String> {
+    let labels = labels(imports, places);
+    let mut remarks = Vec::new();
+    if let Some((_, folders)) = parted_case(imports, &labels, |label| &label.folder) {
+        put_key(imports, &labels, FOLDER, |label| &label.folder);
+        let shown = shown(&folders);
+        remarks.push(format!("results in different folders ({shown}) are different cases, by the key `{FOLDER}`"));
     }
-    let (system, names) =
-        by_case.iter().find(|(_, files)| files.len() > 1).map(|((system, _), files)| (*system, files))?;
-    let shown: Vec<&str> = names.iter().take(SHOWN).copied().collect();
-    let shown = format!("{}{}", shown.join(", "), if names.len() > SHOWN { ", …" } else { "" });
+    remarks.extend(tell_names_apart(imports, places, &labels, is_alone));
+    remarks
+}
+
+/// Tells results apart by the names of their files: by the key [`FILE`] where each system has files of the same names, and as systems
+/// where all is of one folder.
+fn tell_names_apart(
+    imports: &mut [Imported],
+    places: &BTreeMap<String, Place>,
+    labels: &Labels,
+    is_alone: bool,
+) -> Option<String> {
+    let (system, names) = parted_case(imports, labels, |label| &label.file)?;
+    let shown = shown(&names);
+    let mut by_system: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut systems_of_case: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let systems: BTreeSet<&str> = imports.iter().flat_map(|import| &import.results).map(|one| &*one.system).collect();
+    for (result, label) in labelled(imports, labels) {
+        by_system.entry(&result.system).or_default().insert(&label.file);
+        systems_of_case.entry(case_of(result)).or_default().insert(&result.system);
+    }
     let is_named = places.values().any(|place| place.is_named);
     let is_grid = by_system.len() == systems.len()
         && by_system.values().collect::<BTreeSet<_>>().len() == 1
@@ -51,36 +74,99 @@ pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Plac
             "files of different names ({shown}) have results of one case of {system}, which count as its repetitions; `NAME=FILE` for each makes systems of them"
         ));
     }
-    let are_systems = systems.len() == 1 || systems_of_case.values().all(|systems| systems.len() == 1) && !is_named;
+    if systems.len() > 1 && (is_named || systems_of_case.values().any(|systems| systems.len() > 1)) {
+        put_key(imports, labels, FILE, |label| &label.file);
+        return Some(format!("files of different names ({shown}) are different cases, by the key `{FILE}`"));
+    }
     for import in imports.iter_mut() {
-        let Some(file) = files.get(&import.source).filter(|file| !file.is_empty()) else { continue };
+        let Some(file) = label_of(labels, import).map(|label| &label.file).filter(|file| !file.is_empty()) else {
+            continue;
+        };
         for result in &mut import.results {
-            if are_systems {
-                if let Some(facts) = import.facts.get(&result.system).cloned() {
-                    import.facts.entry(file.clone()).or_insert(facts);
-                }
-                result.system.clone_from(file);
-            } else {
-                result.keys.insert(FILE.to_owned(), Value::Text(file.clone()));
+            if let Some(facts) = import.facts.get(&result.system).cloned() {
+                import.facts.entry(file.clone()).or_insert(facts);
             }
+            result.system.clone_from(file);
         }
     }
-    Some(if are_systems {
-        format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them")
-    } else {
-        format!("files of different names ({shown}) are different cases, by the key `{FILE}`")
-    })
+    Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
-/// The names by source, without the numbers that count runs.
-fn bare_names(places: &BTreeMap<String, Place>) -> BTreeMap<String, String> {
+fn shown(names: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    format!("{}{}", shown.join(", "), if names.len() > SHOWN { ", …" } else { "" })
+}
+
+/// The first system of which a case has results of several labels, and these.
+fn parted_case(
+    imports: &[Imported],
+    labels: &Labels,
+    part: fn(&Label) -> &String,
+) -> Option<(String, BTreeSet<String>)> {
+    let mut by_case: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for (result, label) in labelled(imports, labels) {
+        by_case.entry((result.system.clone(), case_of(result))).or_default().insert(part(label).clone());
+    }
+    by_case.into_iter().find(|(_, labels)| labels.len() > 1).map(|((system, _), labels)| (system, labels))
+}
+
+fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label) -> &String) {
+    for import in imports.iter_mut() {
+        let Some(value) = label_of(labels, import).map(part).filter(|value| !value.is_empty()) else { continue };
+        for result in &mut import.results {
+            result.keys.insert(key.to_owned(), Value::Text(value.clone()));
+        }
+    }
+}
+
+fn labelled<'i>(imports: &'i [Imported], labels: &'i Labels) -> impl Iterator<Item = (&'i ImportedResult, &'i Label)> {
+    let with_labels = imports.iter().filter_map(|import| Some((import, label_of(labels, import)?)));
+    with_labels.flat_map(|(import, label)| import.results.iter().map(move |result| (result, label)))
+}
+
+/// Several logs of a run stand in one folder.
+fn label_of<'l>(labels: &'l Labels, import: &Imported) -> Option<&'l Label> {
+    labels.get(&import.source).or_else(|| labels.get(import.source.split(", ").next()?))
+}
+
+fn case_of(result: &ImportedResult) -> String {
+    format!("{:?}", (&result.benchmark, &result.keys))
+}
+
+/// What places say of results, by source. A file with several results of one case is no single run, so that its name counts none.
+pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels {
+    let with_repetitions: BTreeSet<&str> =
+        imports.iter().filter(|import| has_repetitions(&import.results)).map(|import| import.source.as_str()).collect();
     let mut by_system: BTreeMap<&str, Vec<(&String, &Place)>> = BTreeMap::new();
     places.iter().for_each(|(source, place)| by_system.entry(&place.system).or_default().push((source, place)));
-    let mut names = BTreeMap::new();
+    let mut labels = Labels::new();
     for places in by_system.values() {
-        let own: Vec<String> = places.iter().map(|(_, place)| place.name.clone()).collect();
-        let bare = without_numbers_of_runs(&own);
-        names.extend(places.iter().zip(bare).map(|((source, _), name)| ((*source).clone(), name)));
+        let has_repetitions = places.iter().any(|(source, _)| with_repetitions.contains(source.as_str()));
+        let counting = if has_repetitions { Counting::Never } else { Counting::Any };
+        let names: Vec<String> = places.iter().map(|(_, place)| place.name.clone()).collect();
+        let files = without_numbers_of_runs(&names, counting);
+        let folders = bare_folders(places);
+        let found = places.iter().zip(folders).zip(files);
+        labels.extend(found.map(|(((source, _), folder), file)| ((*source).clone(), Label { folder, file })));
     }
-    names
+    labels
+}
+
+fn has_repetitions(results: &[ImportedResult]) -> bool {
+    let mut cases = BTreeSet::new();
+    results.iter().any(|result| !cases.insert((&result.system, case_of(result))))
+}
+
+/// The folders of each place of a system, without those that count runs.
+fn bare_folders(places: &[(&String, &Place)]) -> Vec<String> {
+    let mut bare = vec![String::new(); places.len()];
+    let deepest = places.iter().map(|(_, place)| place.folders.len()).max().unwrap_or_default();
+    for depth in 0..deepest {
+        let names = places.iter().map(|(_, place)| place.folders.get(depth).cloned().unwrap_or_default());
+        let names = without_numbers_of_runs(&names.collect::<Vec<_>>(), Counting::WholeNames);
+        for (path, name) in bare.iter_mut().zip(names).filter(|(_, name)| !name.is_empty()) {
+            *path = if path.is_empty() { name } else { format!("{path}/{name}") };
+        }
+    }
+    bare
 }

@@ -21,6 +21,8 @@ pub struct Input {
     pub path: PathBuf,
     pub named_by: NamedBy,
     pub kind: Kind,
+    /// The folders below the first part of a pattern that its user gave a name; `None` of what is no such pattern.
+    pub folders: Option<Vec<String>>,
 }
 
 /// What named an input's system.
@@ -52,7 +54,11 @@ pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
             Some((system, path)) if !Path::new(text).exists() => (Some(system), path),
             _ => (None, text.as_str()),
         };
-        inputs.extend(matching(path)?.into_iter().map(|path| of_path(path, system)));
+        let fixed = fixed_parts(path).filter(|_| system.is_some());
+        inputs.extend(matching(path)?.into_iter().map(|path| {
+            let below = fixed.map(|fixed| folders(&path).split_off(fixed));
+            Input { folders: below, ..of_path(path, system) }
+        }));
     }
     name_by_folders(&mut inputs);
     Ok(inputs)
@@ -61,7 +67,7 @@ pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
 /// The files that a pattern names, sorted as people count. Shells expand no `SYSTEM=*.json`, and that of Windows no pattern at all.
 /// A path that exists is no pattern.
 fn matching(path: &str) -> Result<Vec<PathBuf>, CliError> {
-    if !path.contains(['*', '?', '[']) || Path::new(path).exists() {
+    if fixed_parts(path).is_none() {
         return Ok(vec![PathBuf::from(path)]);
     }
     let unreadable = |cause: String| CliError::user(format!("`{path}`: {cause}"));
@@ -72,6 +78,13 @@ fn matching(path: &str) -> Result<Vec<PathBuf>, CliError> {
     }
     sort_as_counted(&mut found);
     Ok(found)
+}
+
+/// How many folders stand in front of the first part of a pattern that has a wildcard; `None` if it is a path.
+fn fixed_parts(pattern: &str) -> Option<usize> {
+    let pattern = Path::new(pattern);
+    let mut parts = pattern.components().map(|part| part.as_os_str().to_string_lossy());
+    if pattern.exists() { None } else { parts.position(|part| part.contains(['*', '?', '['])) }
 }
 
 fn of_path(path: PathBuf, system: Option<&str>) -> Input {
@@ -88,11 +101,11 @@ fn of_path(path: PathBuf, system: Option<&str>) -> Input {
         (None, Kind::Folder) => folder_name(&path),
         (None, Kind::File | Kind::Archive) => stem(&path),
     };
-    Input { system, path, named_by, kind }
+    Input { system, path, named_by, kind, folders: None }
 }
 
 pub fn is_archive(path: &Path) -> bool {
-    std::fs::File::open(path).is_ok_and(packed::is_archive)
+    path.is_file() && std::fs::File::open(path).is_ok_and(packed::is_archive)
 }
 
 /// The name of a folder, also of `.`.
@@ -183,16 +196,10 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Cli
     Ok(())
 }
 
-/// The systems of files below one folder or archive, by their paths below it. Where it is all that is imported, folders within it
-/// distinguish systems; else it is one system.
-pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<String> {
-    let parts: Vec<Vec<String>> = paths
-        .iter()
-        .map(|path| {
-            let parts = path.parent().into_iter().flat_map(Path::components);
-            parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-        })
-        .collect();
+/// The systems of files below one folder or archive, by their paths below it, and the folders below those that name systems. Where it
+/// is all that is imported, folders within it distinguish systems; else it is one system.
+pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<(String, Vec<String>)> {
+    let parts: Vec<Vec<String>> = paths.iter().map(|path| folders(path)).collect();
     // An archive has a folder of its own name at its root.
     let depth = (0..)
         .take_while(|at| {
@@ -200,13 +207,14 @@ pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<Stri
         })
         .count();
     let count_runs = parts.iter().all(|path| path.get(depth).is_some_and(|part| is_number_of_run(part)));
-    parts
-        .iter()
-        .map(|path| {
-            let system = if is_alone && !count_runs { path.get(depth).cloned() } else { None };
-            system.unwrap_or_else(|| whole.to_owned())
-        })
-        .collect()
+    let are_same = parts.iter().all(|path| path.len() == depth);
+    let system_and_rest = parts.into_iter().map(|mut path| {
+        let mut rest = if are_same { path.clone() } else { path.split_off(depth) };
+        let is_system = is_alone && !count_runs && !are_same && !rest.is_empty();
+        let system = if is_system { rest.remove(0) } else { whole.to_owned() };
+        (system, rest)
+    });
+    system_and_rest.collect()
 }
 
 #[cfg(test)]
@@ -255,12 +263,19 @@ mod tests {
 
     #[test]
     fn folders_below_a_lone_folder_are_systems() {
-        let both = paths(&["r/old/1.txt", "r/old/x/2.txt", "r/new/1.txt"]);
-        assert_eq!(systems_below("z", &both, true), ["old", "old", "new"]);
-        assert_eq!(systems_below("z", &both, false), ["z", "z", "z"]);
-        assert_eq!(systems_below("z", &paths(&["1.txt", "2.txt"]), true), ["z", "z"]);
-        assert!(systems_below("z", &[], true).is_empty());
-        assert_eq!(systems_below("z", &paths(&["run1/a.txt", "run2/a.txt"]), true), ["z", "z"]);
+        let both = ["r/old/1.txt", "r/old/x/2.txt", "r/new/1.txt"];
+        assert_eq!(below(&both, true), ["old", "old x", "new"]);
+        assert_eq!(below(&both, false), ["z old", "z old x", "z new"]);
+        assert_eq!(below(&["1.txt", "2.txt"], true), ["z", "z"]);
+        assert_eq!(below(&["r/1.txt", "r/2.txt"], false), ["z r", "z r"]);
+        assert!(below(&[], true).is_empty());
+        assert_eq!(below(&["run1/a.txt", "run2/a.txt"], true), ["z run1", "z run2"]);
+    }
+
+    /// Each file's system, and the folders below it.
+    fn below(names: &[&str], is_alone: bool) -> Vec<String> {
+        let found = systems_below("z", &paths(names), is_alone).into_iter();
+        found.map(|(system, folders)| [vec![system], folders].concat().join(" ")).collect()
     }
 
     fn paths(names: &[&str]) -> Vec<PathBuf> {

@@ -54,10 +54,11 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let inputs = inputs::inputs(args)?;
     let mut imports = Reading::new(only, &options, printer).read(&inputs)?;
     formats::places::tell_places_apart(&mut imports);
+    formats::loads::tell_loads_apart(&mut imports);
     aliases.apply(&mut imports)?;
-    formats::copies::leave_out_copies(&mut imports);
     formats::versions::tell_apart(&mut imports, inputs.iter().any(|input| input.named_by == inputs::NamedBy::User));
-    formats::copies::mark_copies_of_others(&mut imports);
+    formats::copies::leave_out_copies_of_others(&mut imports);
+    formats::copies::mark_equal_results(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
     let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;
@@ -147,7 +148,12 @@ pub fn evidence(experiment: Experiment) -> Evidence {
 fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     let header = header(BUILD, &experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
-    let mut store = Store::create(path, &header, &order)?;
+    let mut store = Store::create(path, &header, &order).map_err(|error| match error {
+        store::StoreError::Exists { .. } => {
+            CliError { hints: vec!["give another name with `-o`, or remove it".to_owned()], ..CliError::from(error) }
+        }
+        error => CliError::from(error),
+    })?;
     if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
         // The transaction failed, so the store is empty.
         let _ = store.close_unless_untouched();

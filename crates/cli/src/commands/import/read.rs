@@ -34,6 +34,8 @@ struct Leaf {
     path: PathBuf,
     /// The path below the folder or archive that an argument names.
     below: PathBuf,
+    /// The folders between what names the system and the file; `None` where its name and folders tell nothing else.
+    folders: Option<Vec<String>>,
     /// `None` for a file that is opened when it is read.
     bytes: Option<Vec<u8>>,
 }
@@ -68,8 +70,8 @@ pub struct Reading<'a> {
     seen: BTreeSet<(String, u64)>,
     /// Where the results of files of folders and of one name come from, by file.
     places: BTreeMap<String, Place>,
-    /// The inputs of each case whose system the file itself names, and of each caption that is ignored.
-    named_by_inputs: BTreeMap<(String, String, String), BTreeSet<String>>,
+    /// The systems and sources of the files that themselves name the system of a case.
+    named_by_inputs: BTreeMap<(String, String, String), BTreeSet<(String, String)>>,
     /// True if systems are named after files and folders, whatever these name.
     ignores_own_names: bool,
 }
@@ -97,18 +99,28 @@ impl<'a> Reading<'a> {
     pub fn read(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
         self.read_once(inputs)?;
         let is_repeatable = inputs.iter().all(|input| input.kind != Kind::Stdin);
-        if is_repeatable && self.named_by_inputs.values().any(|inputs| inputs.len() > 1) {
+        if is_repeatable && self.names_are_of_several_inputs() {
             self.printer.remark("several inputs have results of the same names, so each input is a system");
             self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
             self.read_once(inputs)?;
         }
+        copies::leave_out_copies(&mut self.imports);
         let is_alone = inputs.len() == 1;
-        if let Some(remark) = file_names::tell_files_apart(&mut self.imports, &self.places, is_alone) {
+        for remark in file_names::tell_files_apart(&mut self.imports, &self.places, is_alone) {
             self.printer.remark(&remark);
         }
         self.strange.iter().for_each(|(source, lines)| show_strange(source, lines, self.printer));
         self.tell_unknown(inputs)?;
         Ok(self.imports)
+    }
+
+    /// Tells whether results of one case, whose system files name, are of several inputs, or of files of different names.
+    fn names_are_of_several_inputs(&self) -> bool {
+        let labels = file_names::labels(&self.imports, &self.places);
+        self.named_by_inputs.values().any(|of| {
+            let inputs: BTreeSet<_> = of.iter().map(|(system, source)| (system, labels.get(source))).collect();
+            inputs.len() > 1
+        })
     }
 
     fn read_once(&mut self, inputs: &[Input]) -> Result<(), CliError> {
@@ -140,8 +152,9 @@ impl<'a> Reading<'a> {
         let below: Vec<PathBuf> =
             paths.iter().map(|path| path.strip_prefix(&input.path).unwrap_or(path).to_owned()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
-        for ((path, below), system) in paths.into_iter().zip(below).zip(systems) {
-            let leaf = Leaf { system, named_by: input.below(), is_explicit: false, path, below, bytes: None };
+        for ((path, below), (system, folders)) in paths.into_iter().zip(below).zip(systems) {
+            let named_by = input.below();
+            let leaf = Leaf { system, named_by, is_explicit: false, path, below, folders: Some(folders), bytes: None };
             if super::inputs::is_archive(&leaf.path) {
                 self.unknown.push(format!("{} (an archive within a folder)", leaf.path.display()));
             } else {
@@ -169,15 +182,20 @@ impl<'a> Reading<'a> {
         }
         let below: Vec<PathBuf> = files.iter().map(|(name, _)| name.clone()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
-        for ((name, bytes), system) in files.into_iter().zip(systems) {
-            let path = input.path.join(&name);
-            let bytes = Some(bytes);
-            self.file(Leaf { system, named_by: input.below(), is_explicit: false, path, below: name, bytes })?;
+        for ((name, bytes), (system, folders)) in files.into_iter().zip(systems) {
+            let (path, named_by) = (input.path.join(&name), input.below());
+            let (folders, bytes) = (Some(folders), Some(bytes));
+            self.file(Leaf { system, named_by, is_explicit: false, path, below: name, folders, bytes })?;
         }
         Ok(())
     }
 
     fn file(&mut self, leaf: Leaf) -> Result<(), CliError> {
+        if leaf.bytes.is_none() && std::fs::metadata(&leaf.path).is_ok_and(|metadata| !metadata.is_file()) {
+            // To open a pipe may wait for ever.
+            let error = CliError::user(format!("{} is no regular file", leaf.path.display()));
+            return Err(error.hint("pipe it in: `… | etalon import -`"));
+        }
         let mut head = Vec::new();
         let mut reader = leaf.open().map_err(|error| unreadable(&leaf.path, &error))?;
         let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
@@ -209,6 +227,7 @@ impl<'a> Reading<'a> {
             _ => leaf.system.clone(),
         };
         let leaf = Leaf { system, ..leaf };
+        self.put_place(&leaf, logs::system_of_log(&leaf.path));
         match self.logs.iter_mut().find(|(known, _)| *known == reader) {
             Some((_, leaves)) => leaves.push(leaf),
             None => self.logs.push((reader, vec![leaf])),
@@ -259,15 +278,13 @@ impl<'a> Reading<'a> {
             below: &leaf.below.display().to_string(),
             system: &leaf.system,
             captions: match leaf.named_by {
-                _ if self.ignores_own_names => Captions::Keys,
-                NamedBy::User => Captions::Ignored,
-                NamedBy::File | NamedBy::Folder => Captions::Systems,
+                NamedBy::File | NamedBy::Folder if !self.ignores_own_names => Captions::Systems,
+                _ => Captions::Keys,
             },
             reader: self.only,
             options: self.options,
         };
-        let Read { imports, not_understood, empty, ignored } =
-            read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
+        let Read { imports, not_understood, empty } = read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
         if imports.is_empty() && is_explicit {
             return Err(nothing_in(&source, &empty, &text));
         }
@@ -276,10 +293,6 @@ impl<'a> Reading<'a> {
             return Ok(());
         }
         self.strange.push((source, not_understood));
-        for caption in ignored {
-            let case = (caption, String::new(), String::new());
-            self.named_by_inputs.entry(case).or_default().insert(leaf.system.clone());
-        }
         // A file's path may tell what its results are of.
         let results = imports.iter().flat_map(|import| &import.results);
         let cases: Vec<String> =
@@ -291,23 +304,23 @@ impl<'a> Reading<'a> {
     }
 
     fn add(&mut self, leaf: &Leaf, import: Imported) {
-        let is_of_folder = match leaf.named_by {
-            NamedBy::User => !leaf.is_explicit,
-            NamedBy::Folder => true,
-            NamedBy::File => leaf.system != stem(&leaf.path),
-        };
-        if is_of_folder {
-            let place =
-                Place { system: leaf.system.clone(), name: stem(&leaf.path), is_named: leaf.named_by == NamedBy::User };
-            self.places.insert(import.source.clone(), place);
-        }
+        self.put_place(leaf, stem(&leaf.path));
         // Of tables several files may be parts of one.
         let is_table = [formats::tidy::READER.name, formats::tidy::wide::READER.name].contains(&import.tool);
         for result in import.results.iter().filter(|result| !is_table && result.system != leaf.system) {
             let case = (result.system.clone(), result.benchmark.clone(), format!("{:?}", result.keys));
-            self.named_by_inputs.entry(case).or_default().insert(leaf.system.clone());
+            let of = (leaf.system.clone(), import.source.clone());
+            self.named_by_inputs.entry(case).or_default().insert(of);
         }
         self.imports.push(import);
+    }
+
+    /// Keeps where a file's results come from, if its name or folders may tell them from others.
+    fn put_place(&mut self, leaf: &Leaf, name: String) {
+        let is_named_by_folder = leaf.named_by == NamedBy::File && leaf.system != name;
+        let Some(folders) = leaf.folders.clone().or_else(|| is_named_by_folder.then(Vec::new)) else { return };
+        let place = Place { system: leaf.system.clone(), folders, name, is_named: leaf.named_by == NamedBy::User };
+        self.places.insert(leaf.path.display().to_string(), place);
     }
 
     fn database(
@@ -380,6 +393,12 @@ fn whole_lines(head: &[u8]) -> &[u8] {
 
 fn nothing_in(source: &str, empty: &[&str], text: &str) -> CliError {
     match empty {
+        [] if text.contains("tps = ") || text.contains("transactions: ") => {
+            let what = format!("{source} has lines of figures without what was run: {}", first_words(text));
+            CliError::user(what).hint(
+                "import the whole outputs, as `etalon import old/*.log new/*.log`, or a table: `system,metric,unit,value`",
+            )
+        }
         [] => CliError::user(format!("{source} is of no known format: {}", first_words(text))).hint(HOW_TO_NAME),
         ["tidy"] => {
             let what = format!("{source} holds no measurement: no row follows the heading, or all are of other kinds");
@@ -392,7 +411,8 @@ fn nothing_in(source: &str, empty: &[&str], text: &str) -> CliError {
 impl Input {
     fn leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
         let below = path.clone();
-        Leaf { system: self.system.clone(), named_by: self.named_by, is_explicit: true, path, below, bytes }
+        let (system, folders) = (self.system.clone(), self.folders.clone());
+        Leaf { system, named_by: self.named_by, is_explicit: true, path, below, folders, bytes }
     }
 
     /// What names the system of the files in it.
