@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use model::{Absence, Metric};
+use model::{Absence, Metric, Role};
 
 use super::judging::Index;
-use super::row::{NoVerdict, SideLetter};
+use super::row::{Comparison, NoVerdict, SideLetter};
 
 /// Metrics that are hashes of answers.
 const ANSWER: &str = "answer/";
@@ -25,6 +25,22 @@ pub fn different_answers(
     let query = &differs[ANSWER.len()..];
     let missing = Absence::Wrong.because(format!("the runs gave several answers to {query}"));
     Some(NoVerdict::NotAvailable { side: SideLetter::B, missing })
+}
+
+/// Puts the queries with the largest change in time first: all together, then those without a figure, then by what they lost or
+/// gained.
+pub fn largest_change_first(rows: &mut [Comparison]) {
+    rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
+}
+
+fn rank(row: &Comparison) -> f64 {
+    let part = row.metric.id.split_once('/').map(|(_, part)| part);
+    match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
+        (Role::Primary, Some(ALL), _) => f64::NEG_INFINITY,
+        (Role::Primary, _, None) => f64::MIN,
+        (Role::Primary, _, Some((a, b))) => -(b - a).abs(),
+        _ => f64::INFINITY,
+    }
 }
 
 fn has_several(index: &Index<'_>, (a, b): (&[u32], &[u32]), id: &str) -> bool {

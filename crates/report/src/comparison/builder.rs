@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use model::{DurabilityTier, Metric, Role, RunState};
 
-use super::answers::different_answers;
+use super::answers::{different_answers, largest_change_first};
 use super::disturbance::{self, Readings};
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
@@ -149,7 +149,16 @@ impl<'a> Builder<'a> {
                 _ => row,
             }
         });
-        rows.collect()
+        let mut rows: Vec<Comparison> = rows.collect();
+        if self.only_read(&cases_a) {
+            largest_change_first(&mut rows);
+        }
+        rows
+    }
+
+    /// Whether the cases are of the workload that writes nothing.
+    fn only_read(&self, cases: &[u32]) -> bool {
+        self.cases(cases).iter().all(|case| case.workload == READING)
     }
 
     fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {
@@ -224,9 +233,7 @@ impl<'a> Builder<'a> {
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
-        let both = a.iter().chain(b).filter_map(|case| self.evidence.case(*case));
-        if self.rules.unequal_durability != AllowedBy::Nothing || both.into_iter().all(|case| case.workload == READING)
-        {
+        if self.rules.unequal_durability != AllowedBy::Nothing || (self.only_read(a) && self.only_read(b)) {
             return None;
         }
         let lookup = &self.index.lookup;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::metric::CAPACITY_CLIENTS;
 use stats::Motion;
 
 use super::families::{Families, Family};
@@ -51,6 +52,11 @@ fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Wa
     let fullest = rounds.values().map(Vec::len).max().unwrap_or_default();
     let whole = rounds.values().filter(|values| values.len() == fullest);
     let values: Vec<f64> = whole.map(|values| centre(values)).collect();
+    let (least, most) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+    // Numbers of clients next to each other are no two modes.
+    if comparison.metric.id == CAPACITY_CLIENTS && most - least <= 1.0 {
+        return None;
+    }
     Some(Watched { row, letter, motion: Motion::from_series(&values)? })
 }
 
