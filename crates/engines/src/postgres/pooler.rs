@@ -24,7 +24,7 @@ const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
 /// New clients that look for the session that another has left.
 const LOOKS: usize = 5;
 /// How often a new client is tried until it is given one certain session, which an application may hold meanwhile.
-const LOOKS_FOR_A_SESSION: usize = 50;
+const LOOKS_FOR_A_SESSION: usize = 200;
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// The databases that are the console of PgBouncer and PgCat, and of Odyssey.
 const CONSOLES: [&str; 2] = ["pgbouncer", "console"];
