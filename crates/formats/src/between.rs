@@ -79,7 +79,7 @@ fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
 fn without_common_words(texts: &[String]) -> Vec<String> {
     let all: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let mut filled = all.iter().filter(|words| words.as_slice() != [""]);
-    let Some(first) = filled.next().filter(|_| texts.len() > 1) else { return texts.to_vec() };
+    let (Some(first), 2..) = (filled.next(), texts.len()) else { return texts.to_vec() };
     let shortest = filled.clone().map(Vec::len).min().unwrap_or_default().min(first.len());
     let front = (0..shortest).take_while(|at| filled.clone().all(|words| words[*at] == first[*at])).count();
     let back = (1..=shortest - front)

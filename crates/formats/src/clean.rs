@@ -37,10 +37,8 @@ pub fn clean(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     }
     let mut names: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     for _ in 0..MOST_PREFIXES {
-        let weak =
-            || WEAK_PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix) && has_few_names(&lines, **prefix));
         let strong = PREFIXES.iter().find(|prefix| is_of_most(&lines, **prefix));
-        let Some(prefix) = strong.or_else(|| weak().filter(|_| !is_known(&lines.join("\n")))) else { break };
+        let Some(prefix) = strong.or_else(|| weak_prefix(&lines, is_known)) else { break };
         for (line, names) in lines.iter_mut().zip(&mut names) {
             let Some((name, rest)) = prefix(line) else { continue };
             names.extend(name.split('\t').filter(|name| !name.is_empty()).map(str::to_owned));
@@ -99,6 +97,12 @@ fn is_of_most(lines: &[String], prefix: Prefix) -> bool {
     let (with, all) =
         filled.fold((0_usize, 0_usize), |(with, all), line| (with + usize::from(prefix(line).is_some()), all + 1));
     with > 0 && with * 100 >= all * SHARE_PERCENT
+}
+
+/// The prefix that may as well be words of a tool, of a text that no reader recognises with it.
+fn weak_prefix(lines: &[String], is_known: fn(&str) -> bool) -> Option<&'static Prefix> {
+    let prefix = WEAK_PREFIXES.iter().find(|prefix| is_of_most(lines, **prefix) && has_few_names(lines, **prefix))?;
+    if is_known(&lines.join("\n")) { None } else { Some(prefix) }
 }
 
 /// Tells whether each name stands in front of three lines or more on average: words of a tool are not alike on most of its lines.
@@ -172,9 +176,11 @@ fn nameless(rest: Option<&str>) -> Option<(&str, &str)> {
 /// `> ` of an e-mail or of Markdown, as often as it was quoted. HammerDB begins lines with `>>>>>`.
 fn quotation(line: &str) -> Option<&str> {
     let mut rest = line;
-    while let Some(more) =
-        rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >").filter(|_| rest.len() < line.len()))
-    {
+    // Between two marks a blank may stand.
+    while let Some(more) = rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >")) {
+        if rest.len() == line.len() && line.starts_with(' ') {
+            break;
+        }
         if rest.trim_start().starts_with(">>>>>") {
             break;
         }

@@ -274,7 +274,10 @@ fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>
     }
     let is_all =
         whole.imports.iter().all(|import| taken.get(import.tool).copied().unwrap_or(0) == import.results.len());
-    let last = found.last_mut().filter(|_| is_all)?;
+    if !is_all {
+        return None;
+    }
+    let last = found.last_mut()?;
     last.lines.extend(open.above);
     last.lines.extend(open.lines);
     last.lines.sort_unstable();
@@ -336,7 +339,9 @@ fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError
             }
         }
     }
-    if let Some(import) = read.imports.first_mut().filter(|_| warm_ups > 0) {
+    if warm_ups > 0
+        && let Some(import) = read.imports.first_mut()
+    {
         import.notes.push(format!("results of warm-ups left out: {warm_ups}"));
     }
     Ok(read)

@@ -308,9 +308,9 @@ pub fn blocks<'a>(text: &'a str, strange: &BTreeSet<u64>) -> (Vec<Block<'a>>, Li
         if strange.contains(&number) {
             // `^^^ this was the old server`.
             let is_of_before = line.trim_start().starts_with('^');
-            match blocks.last_mut().filter(|_| is_of_before) {
-                Some(before) => before.above.push((at, line)),
-                None => above.push((at, line)),
+            match blocks.last_mut() {
+                Some(before) if is_of_before => before.above.push((at, line)),
+                _ => above.push((at, line)),
             }
             is_cut = true;
             continue;

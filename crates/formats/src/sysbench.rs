@@ -563,8 +563,9 @@ fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted succeeded, and what
     // failed are tries.
     let ignored = run.figure_of(&SQLS, "ignored errors").unwrap_or(0.0);
-    let failed = run.events().filter(|_| ignored > 0.0).map_or(0.0, |events| 100.0 * ignored / (ignored + events));
-    push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, Some(failed));
+    let of_events = run.events().map(|events| 100.0 * ignored / (ignored + events));
+    let failed = if ignored > 0.0 { of_events } else { Some(0.0) };
+    push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, failed);
     push("errors", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "ignored errors"));
     push("errors_deadlock", "", Direction::Lower, Role::Diagnostic, run.figure(SQL_OLD, "deadlocks"));
     push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "reconnects"));

@@ -36,7 +36,7 @@ pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
             }
             let name = format!("{} {version}", import.tool);
             let of_all = import.facts.get(&result.system).cloned();
-            if let Some(mut facts) = of_all.filter(|_| !import.facts.contains_key(&name)) {
+            if let (Some(mut facts), false) = (of_all, import.facts.contains_key(&name)) {
                 if let Some((_, server)) = version.split_once("server ") {
                     facts.identity(SERVER_VERSION, server);
                 }

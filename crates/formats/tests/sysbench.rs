@@ -33,6 +33,10 @@ fn an_oltp_run_is_read() {
     let imported = import(&read(OLTP.as_bytes()), "a", "out.txt");
     let failed = imported.results[0].measurements.iter().find(|m| m.metric.id == "failed_share").unwrap();
     assert_eq!(failed.reading, Reading::Value(500.0 / 931.0), "ignored errors are tries that failed");
+    let uncounted = OLTP.replace("total number of events", "some other number");
+    let uncounted = import(&read(uncounted.as_bytes()), "a", "out.txt");
+    let failed = uncounted.results[0].measurements.iter().find(|m| m.metric.id == "failed_share");
+    assert!(failed.is_none_or(|failed| matches!(failed.reading, Reading::Unavailable(_))), "{failed:?}");
     let found = imported.results[0].measurements.iter().find(|m| m.metric.id == "response_p99").unwrap();
     assert_eq!((found.metric.unit.as_str(), &found.reading), ("us", &Reading::Value(8_130.0)));
     assert_eq!(imported.results[0].series.len(), 1);

@@ -54,7 +54,7 @@ pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
             Some((system, path)) if !Path::new(text).exists() => (Some(system), path),
             _ => (None, text.as_str()),
         };
-        let fixed = fixed_parts(path).filter(|_| system.is_some());
+        let fixed = if system.is_some() { fixed_parts(path) } else { None };
         inputs.extend(matching(path)?.into_iter().map(|path| {
             let below = fixed.map(|fixed| folders(&path).split_off(fixed));
             Input { folders: below, ..of_path(path, system) }
