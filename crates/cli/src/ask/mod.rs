@@ -7,6 +7,7 @@ mod tables;
 pub mod words;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use conductor::Registry;
@@ -183,10 +184,14 @@ fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), Cli
         None => ("nothing is named to be run".to_owned(), ""),
     };
     let command = if own.is_empty() { "etalon run".to_owned() } else { format!("etalon run {own}") };
-    Err(CliError::user(message).hint(format!(
+    let error = CliError::user(message).hint(format!(
         "name one or more systems: `{command} postgres://me@db1/bench postgres://me@db2/bench`, or servers that \
                        étalon starts: `{command} postgres mariadb`"
-    )))
+    ));
+    if Path::new(own).is_dir() {
+        return Err(error.hint(format!("`etalon run disk:{own}` measures the disk that the folder is on")));
+    }
+    Err(error)
 }
 
 /// Both sides would be one system, unless `--set` gives the sides that have names settings of their own.

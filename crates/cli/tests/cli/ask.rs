@@ -194,6 +194,7 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["sim:", "--script", "tpcb-lik"], &["did you mean `tpcb-like`?"]);
     says(&["sim:", "--script", "empty.sql"], &["`empty.sql` is empty"]);
     says(&["empty.sql"], &["no system is named", "etalon run empty.sql postgres"]);
+    says(&["."], &["no system is named", "etalon run disk:."]);
     says(&["no.sql", "sim:"], &["cannot read the script `no.sql`"]);
     says(&["sim:", "disk:."], &["no benchmark in common"]);
     says(&["quickstart", "sim:"], &["`quickstart` is a plan", "--system NAME=URL"]);
