@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 pub const FAILED_SHARE: &str = "failed_share";
 /// The highest rate at which a [`Promise`](crate::Promise) is kept.
 pub const CAPACITY: &str = "capacity";
+/// The hash of a query's answer, 52 bits, with `/` and the query's name appended.
+pub const ANSWER: &str = "answer";
+/// All queries together, behind the `/` of a metric.
+pub const ALL_QUERIES: &str = "all";
 /// The most clients of which a [`Promise`](crate::Promise) is kept; [`CAPACITY`] is then the rate at which they ran.
 pub const CAPACITY_CLIENTS: &str = "capacity_clients";
 

@@ -118,6 +118,26 @@ pub(crate) fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measuremen
     Measurement::new(id, "ms", Direction::Lower, role, reading)
 }
 
+/// The mean of executions, in seconds.
+pub(crate) fn mean_s(executions_s: &[f64]) -> Reading {
+    match executions_s.len() {
+        0 => Reading::unavailable("it was not run"),
+        executions => Reading::Value(executions_s.iter().sum::<f64>() / executions as f64),
+    }
+}
+
+/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
+pub(crate) fn total<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
+    let mut sum = 0.0;
+    for (name, reading) in names.zip(readings) {
+        match reading {
+            Reading::Value(value) => sum += value,
+            Reading::Unavailable(reason) => return Reading::unavailable(format!("no total without {name}, {reason}")),
+        }
+    }
+    Reading::Value(sum)
+}
+
 /// Withholds a figure whose answer is not right.
 pub(crate) fn refused(check: &AnswerCheck, reading: Reading) -> Reading {
     check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)

@@ -88,7 +88,7 @@ impl fmt::Debug for ProcessName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Running,
-    /// By a signal.
+    /// A signal holds it.
     Stopped,
     /// A zombie.
     Ended,

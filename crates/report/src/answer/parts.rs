@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use model::metric::ALL_QUERIES;
 use model::{Absence, Quantity};
 use stats::Verdict;
 
@@ -10,10 +11,11 @@ use super::words::times;
 use super::{Question, TIMES};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict};
 use crate::number::{Script, percent};
+use crate::spatial::SUITE;
 use crate::text::{clean, clipped};
 
 /// Names of all parts together.
-const ALL: [&str; 2] = ["all", "suite"];
+const ALL: [&str; 2] = [ALL_QUERIES, SUITE];
 /// Parts of one kind that are named.
 const NAMED: usize = 3;
 /// Letters of a part's name.

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use model::metric::{ALL_QUERIES, ANSWER};
 use model::{Absence, Metric, Role};
 
 use super::judging::Index;
 use super::row::{Comparison, NoVerdict, SideLetter};
-
-/// Metrics that are hashes of answers.
-const ANSWER: &str = "answer/";
-/// The name of all parts together.
-const ALL: &str = "all";
 
 /// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none has a hash.
 pub fn different_answers(
@@ -20,9 +16,10 @@ pub fn different_answers(
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
     let (_, part) = metric.id.split_once('/')?;
-    let mut hashes = metrics.iter().map(|metric| metric.id.as_str()).filter(|id| id.starts_with(ANSWER));
-    let differs = hashes.find(|id| (part == ALL || id[ANSWER.len()..] == *part) && has_several(index, (a, b), id))?;
-    let query = &differs[ANSWER.len()..];
+    let mut hashes =
+        metrics.iter().filter_map(|hash| Some((&hash.id, hash.id.strip_prefix(ANSWER)?.strip_prefix('/')?)));
+    let (_, query) =
+        hashes.find(|(id, query)| (part == ALL_QUERIES || part == *query) && has_several(index, (a, b), id))?;
     let missing = Absence::Wrong.because(format!("the runs gave several answers to {query}"));
     Some(NoVerdict::NotAvailable { side: SideLetter::B, missing })
 }
@@ -36,7 +33,7 @@ pub fn largest_change_first(rows: &mut [Comparison]) {
 fn rank(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
     match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
-        (Role::Primary, Some(ALL), _) => f64::NEG_INFINITY,
+        (Role::Primary, Some(ALL_QUERIES), _) => f64::NEG_INFINITY,
         (Role::Primary, _, None) => f64::MIN,
         (Role::Primary, _, Some((a, b))) => -(b - a).abs(),
         _ => f64::INFINITY,

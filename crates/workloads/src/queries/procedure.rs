@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::metric::{ALL_QUERIES, ANSWER};
 use model::{Absence, Length, NoValue, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
 use super::source::{Query, Statement};
 use crate::dataset::{Dialect, Tables};
-use crate::query_run::{AnswerCheck, QueryText, TimedQuery, count, milliseconds, missing_of, order, refused};
+use crate::query_run::{
+    AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
+};
 use crate::session::{Session, SessionKind};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::workload::Procedure;
@@ -16,8 +19,6 @@ use load::error::Failure;
 
 /// Executions of a query in a run; more say nothing new of it.
 const MOST_EXECUTIONS: usize = 10_000;
-/// The name of all queries together.
-const ALL: &str = "all";
 
 pub struct Asking {
     pub files: String,
@@ -225,9 +226,13 @@ impl Share {
 impl Asking {
     fn outcome(&self, asked: &[Asked<'_>]) -> StepOutcome {
         let mut outcome = StepOutcome::default();
-        let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
+        let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, mean_s(&one.executions_s))).collect();
         if asked.len() > 1 {
-            outcome.measurements.push(milliseconds(&format!("elapsed/{ALL}"), Role::Primary, total(asked, &readings)));
+            outcome.measurements.push(milliseconds(
+                &format!("elapsed/{ALL_QUERIES}"),
+                Role::Primary,
+                total(asked.iter().map(|one| one.query.name.as_str()), &readings),
+            ));
         }
         for (one, reading) in asked.iter().zip(readings) {
             outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
@@ -240,35 +245,11 @@ impl Asking {
             if let Some(answer) = &one.answer {
                 outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
                 if self.first_answers.is_some() {
-                    outcome.measurements.push(count(&format!("answer/{name}"), answer.digest()));
+                    outcome.measurements.push(count(&format!("{ANSWER}/{name}"), answer.digest()));
                 }
             }
         }
         outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
         outcome
-    }
-}
-
-/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
-fn total(asked: &[Asked<'_>], readings: &[Reading]) -> Reading {
-    let mut sum = 0.0;
-    for (one, reading) in asked.iter().zip(readings) {
-        match reading {
-            Reading::Value(value) => sum += value,
-            Reading::Unavailable(reason) => {
-                return Reading::unavailable(format!("no total without {}, {reason}", one.query.name));
-            }
-        }
-    }
-    Reading::Value(sum)
-}
-
-impl Asked<'_> {
-    /// The mean of the executions.
-    fn elapsed_s(&self) -> Reading {
-        match self.executions_s.len() {
-            0 => Reading::unavailable("it was not run"),
-            executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
-        }
     }
 }

@@ -74,7 +74,7 @@ fn refuse(path: &str, cause: &dyn std::fmt::Display) -> Failure {
 /// The name of a query, and of the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
 fn name_of(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let stem = file.get(..file.len().saturating_sub(ENDING.len())).filter(|_| is_query(file)).unwrap_or(file);
+    let stem = if is_query(file) { &file[..file.len() - ENDING.len()] } else { file };
     let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
     (remark(text, "name").unwrap_or(name).to_owned(), engine.to_lowercase())
 }
@@ -157,7 +157,7 @@ pub struct Statement {
 
 /// A word of a statement, or `(`.
 struct WordAt {
-    /// In lower case.
+    /// The word in lower case.
     text: String,
     /// Number of parentheses that it stands in.
     depth: usize,

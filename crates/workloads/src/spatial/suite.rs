@@ -8,7 +8,9 @@ use super::dialect::SpatialDialect;
 use super::land::{Answers, SpatialData};
 use super::query::{Query, judge};
 use super::tables;
-use crate::query_run::{AnswerCheck, QueryText, TimedQuery, count, milliseconds, missing_of, order, refused};
+use crate::query_run::{
+    AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
+};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
@@ -290,7 +292,7 @@ impl Suite {
     fn outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
         let mut kinds: Vec<(&str, Role, Read)> = vec![
-            ("elapsed", Role::Primary, Asked::elapsed_s),
+            ("elapsed", Role::Primary, |asked| mean_s(&asked.executions_s)),
             ("published", Role::Secondary, Asked::published_s),
             ("cpu", Role::Secondary, |asked| asked.cpu_s.clone()),
             ("cold", Role::Secondary, |asked| asked.cold_s.clone()),
@@ -302,7 +304,11 @@ impl Suite {
         for (kind, role, read) in kinds {
             let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, read(one))).collect();
             if asked.len() > 1 {
-                measurements.push(milliseconds(&format!("{kind}/suite"), role, total(asked, &readings)));
+                measurements.push(milliseconds(
+                    &format!("{kind}/suite"),
+                    role,
+                    total(asked.iter().map(|one| one.query.number()), &readings),
+                ));
             }
             for (one, reading) in asked.iter().zip(readings) {
                 measurements.push(milliseconds(&format!("{kind}/{}", one.query.name()), role, reading));
@@ -325,30 +331,7 @@ impl Suite {
     }
 }
 
-/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
-fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
-    let mut sum = 0.0;
-    for (one, reading) in asked.iter().zip(readings) {
-        match reading {
-            Reading::Value(value) => sum += value,
-            Reading::Unavailable(reason) => {
-                let number = one.query.number();
-                return Reading::unavailable(format!("no total without {number}, {reason}"));
-            }
-        }
-    }
-    Reading::Value(sum)
-}
-
 impl Asked {
-    /// The mean of the executions.
-    fn elapsed_s(&self) -> Reading {
-        match self.executions_s.len() {
-            0 => Reading::unavailable("it was not run"),
-            executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
-        }
-    }
-
     fn server_cpu_s(&self) -> Reading {
         self.server_cpu_s
             .map_or_else(|| Reading::unavailable("the server told no CPU time of this query"), Reading::Value)
@@ -387,7 +370,7 @@ mod tests {
     fn the_published_estimator_drops_one_run_at_each_end() {
         let executions = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
         assert_eq!(asked(Ok(()), &executions).published_s(), Reading::Value(20.0 / 8.0));
-        assert_eq!(asked(Ok(()), &executions).elapsed_s(), Reading::Value(2.91));
+        assert_eq!(mean_s(&executions), Reading::Value(2.91));
         assert!(matches!(asked(Ok(()), &executions[..2]).published_s(), Reading::Unavailable(_)));
     }
 
@@ -395,8 +378,10 @@ mod tests {
     fn what_is_not_right_has_no_figure_and_no_total() {
         let wrong = Err(Absence::Wrong.because("pairs: expected 360, got 342"));
         let all = [asked(Ok(()), &[1.0]), asked(wrong, &[1.0])];
-        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
-        let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
+        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.check, mean_s(&one.executions_s))).collect();
+        let Reading::Unavailable(why) = total(all.iter().map(|one| one.query.number()), &readings) else {
+            panic!("a total of half the queries")
+        };
         assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");
         assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.because("pairs: expected 360, got 342")));
     }

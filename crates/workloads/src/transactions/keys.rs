@@ -32,8 +32,8 @@ model::keys! {
         promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
         /// The share of transactions that may fail at that rate; 0.001 without it
         promise_errors as "promise.errors": Option<f64> = SHARE,
-        /// In the place of `clients`: the promise is kept by clients that ask as soon as they are answered, and each run finds
-        /// the highest number of them, up to this one; a rate is sought without it
+        /// The most clients, in place of `clients`: they ask as soon as they are answered, and each run finds the highest number
+        /// of them, up to this one, that keeps the promise; a rate is sought without it
         max_clients as "promise.max_clients": Option<u32> = int(1..=100_000),
         /// How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`
         arrivals: Option<String> = choice(&["constant", "poisson"]),
