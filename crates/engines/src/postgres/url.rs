@@ -485,7 +485,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_and_the_password_is_not() {
         are_refused::<Address>(&[
-            ("postgres://me:hunter2@h/d?require_auth=none", "`require_auth`"),
+            ("postgres://me@h/d?require_auth=none", "`require_auth`"),
+            ("postgres://me:hunter2@h/d?sslmode=require&require_auth=none", "option 2"),
             ("postgres://me:hunter2@h/d?gssencmode=require", "`gssencmode`"),
             ("mysql://me:hunter2@h/d", "postgres://"),
             ("postgres://me:hunter2@h:70000/d", "70000"),
