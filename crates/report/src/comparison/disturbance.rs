@@ -262,32 +262,31 @@ impl Disturbance {
             hosts => format!("One of the machines {}", hosts.join(", ")),
         };
         match (self.kind, self.amount) {
-            (MarkKind::OtherClients, _) => "Other clients asked a server during the test".to_owned(),
+            (MarkKind::OtherClients, _) => "Other clients asked a server".to_owned(),
             (MarkKind::MachineBusy, Amount::Cores { used, of }) => {
-                format!("{machine} was busy during the test: others used up to {used:.1} of its {of:.0} cores")
+                format!("{machine} was busy: others used up to {used:.1} of its {of:.0} cores")
             }
-            (MarkKind::MachineBusy, _) => format!("{machine} was busy during the test"),
+            (MarkKind::MachineBusy, _) => format!("{machine} was busy"),
             (MarkKind::MachineSteal, Amount::Share(share)) => {
                 format!("{machine}'s hypervisor kept {} of the processors' time", percent(share, Script::Plain))
             }
             (MarkKind::MachineSteal, _) => format!("{machine}'s hypervisor kept processor time"),
-            (MarkKind::MachineThrottled, _) => format!("{machine}'s processors were throttled during the test"),
-            (MarkKind::MachinePower, _) => format!("{machine}'s power was not steady during the test"),
-            (MarkKind::MachineMemory, _) => format!("{machine} was short of memory during the test"),
-            _ => format!("{machine} ran a scanner, a backup or an update during the test"),
+            (MarkKind::MachineThrottled, _) => format!("{machine}'s processors were throttled"),
+            (MarkKind::MachinePower, _) => format!("{machine}'s power was not steady"),
+            (MarkKind::MachineMemory, _) => format!("{machine} was short of memory"),
+            _ => format!("{machine} ran a scanner, a backup or an update"),
         }
     }
 }
 
-/// States what disturbed the test, as a sentence of its own after the answer's first. `None` if nothing did.
+/// States what disturbed the test most, as a sentence of its own after the answer's first: notes list the others. `None`
+/// if nothing did.
 pub fn clause(disturbances: &[Disturbance]) -> Option<String> {
-    let (first, others) = disturbances.split_first()?;
+    let first = disturbances.first()?;
     let more = first.unequal.first().map(|pair| {
         let [a, b] = &pair.sides;
         let side = if pair.means.a > pair.means.b { a } else { b };
         format!(", more in the runs of {side}")
     });
-    let others: Vec<&str> = others.iter().map(|other| mark_name(other.kind)).collect();
-    let others = if others.is_empty() { String::new() } else { format!("; also: {}", others.join(", ")) };
-    Some(format!("{}{}{others}.", first.clause(), more.unwrap_or_default()))
+    Some(format!("{}{}.", first.clause(), more.unwrap_or_default()))
 }

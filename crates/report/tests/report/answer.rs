@@ -252,5 +252,5 @@ fn what_a_claim_may_not_stand_without_is_kept_where_room_ends() {
     (0..24).for_each(|position| made.mark(position, MarkKind::MachineBusy, "1.4 of 2 cores used by others: rustc 1.4"));
     let answer = set(&made).answer;
     assert_can_be_read(&answer);
-    assert!(answer.contains("The machine was busy during the test"), "{answer}");
+    assert!(answer.contains("The machine was busy"), "{answer}");
 }
