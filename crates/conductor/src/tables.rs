@@ -57,8 +57,7 @@ impl KnownTables {
         data: &Dataset,
         counts: &[String],
     ) -> Result<AsIfLoaded<'a>, Failure> {
-        let before: BTreeMap<String, i64> =
-            counts.iter().map(|sql| Ok((sql.clone(), system.scalar(sql)?))).collect::<Result<_, Failure>>()?;
+        let before: BTreeMap<String, i64> = counts.iter().cloned().zip(system.scalars(counts)?).collect();
         let mut loaded = lock(&self.loaded);
         if loaded.as_ref().is_none_or(|(name, _)| *name != data.name) {
             *loaded = Some((data.name.clone(), before.clone()));
@@ -86,6 +85,13 @@ pub struct AsIfLoaded<'a> {
     first: BTreeMap<String, i64>,
 }
 
+impl AsIfLoaded<'_> {
+    fn as_if_loaded(&self, sql: &str, now: i64) -> i64 {
+        let before = self.before.get(sql);
+        before.map_or(now, |before| now - before + self.first.get(sql).copied().unwrap_or_default())
+    }
+}
+
 impl ServerCounters for AsIfLoaded<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
         self.counters.counters()
@@ -96,9 +102,12 @@ impl ServerCounters for AsIfLoaded<'_> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let now = self.counters.scalar(sql)?;
-        let Some(before) = self.before.get(sql) else { return Ok(now) };
-        Ok(now - before + self.first.get(sql).copied().unwrap_or_default())
+        Ok(self.as_if_loaded(sql, self.counters.scalar(sql)?))
+    }
+
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        let now = self.counters.scalars(questions)?;
+        Ok(questions.iter().zip(now).map(|(sql, now)| self.as_if_loaded(sql, now)).collect())
     }
 
     fn placement(&self) -> Placement {
@@ -113,6 +122,16 @@ impl ServerCounters for AsIfLoaded<'_> {
 /// Queries over whole tables take minutes each where these are large: none begins once the user wants to stop.
 pub struct UntilInterrupted<'a>(pub SystemCounters<'a>, pub &'a AtomicBool);
 
+impl UntilInterrupted<'_> {
+    fn refuse_if_interrupted(&self) -> Result<(), Failure> {
+        if self.1.load(Ordering::Relaxed) {
+            let tried = "hold the tables against the conditions";
+            return Err(Failure::new(FailureKind::Other, tried, "it was interrupted"));
+        }
+        Ok(())
+    }
+}
+
 impl ServerCounters for UntilInterrupted<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
         self.0.counters()
@@ -123,11 +142,13 @@ impl ServerCounters for UntilInterrupted<'_> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        if self.1.load(Ordering::Relaxed) {
-            let tried = "hold the tables against the conditions";
-            return Err(Failure::new(FailureKind::Other, tried, "it was interrupted"));
-        }
+        self.refuse_if_interrupted()?;
         self.0.scalar(sql)
+    }
+
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        self.refuse_if_interrupted()?;
+        self.0.scalars(questions)
     }
 
     fn placement(&self) -> Placement {

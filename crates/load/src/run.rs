@@ -24,6 +24,11 @@ pub trait ServerCounters {
     /// Result of a query.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
+    /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        questions.iter().map(|sql| self.scalar(sql)).collect()
+    }
+
     fn placement(&self) -> Placement;
 
     /// Whether the tables contained what was loaded, and nothing else, when the run began.

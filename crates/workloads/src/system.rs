@@ -323,6 +323,11 @@ pub trait System: Send + Sync {
     /// Result of a query.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
+    /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        questions.iter().map(|sql| self.scalar(sql)).collect()
+    }
+
     /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
     fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         match threads {

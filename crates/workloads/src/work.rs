@@ -241,6 +241,10 @@ impl ServerCounters for SystemCounters<'_> {
         self.0.scalar(sql)
     }
 
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        self.0.scalars(questions)
+    }
+
     fn placement(&self) -> Placement {
         self.0.placement()
     }

@@ -15,6 +15,7 @@ pub(crate) mod refusal;
 pub(crate) mod reset;
 pub(crate) mod restored;
 pub(crate) mod settings;
+pub(crate) mod side_by_side;
 pub(crate) mod steps;
 pub(crate) mod system;
 #[cfg(test)]

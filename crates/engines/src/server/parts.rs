@@ -4,13 +4,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::dialogue::{AskError, columns, first_row};
 use super::refusal::{failing_to, failure};
+use super::side_by_side::sessions_for;
 use super::system::{ClientOf, DatabaseClaim as _, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
 use super::text_datum;
 use load::error::{Failure, FailureKind};
@@ -19,8 +19,6 @@ use workloads::dataset::{Dataset, Part, Table, Tables};
 
 /// The notes, in étalon's own schema or database.
 pub(crate) const NOTES: &str = "etalon.etalon_loaded";
-/// More connections would wait for each other's pages and log.
-const MOST_CONNECTIONS: usize = 8;
 /// The note that says of which data set the others are.
 const WHOSE: i64 = -1;
 
@@ -257,8 +255,7 @@ impl<S: LoadsParts> Load<'_, S> {
         queue: &Queue<J>,
         work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure> + Sync,
     ) -> Result<(), Failure> {
-        let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        let connections = processors.min(MOST_CONNECTIONS).min(queue.len());
+        let connections = sessions_for(queue.len());
         if connections == 0 {
             return Ok(());
         }

@@ -21,6 +21,7 @@ use super::load_settings::LoadSettings;
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
 use super::reset::{self, Loaded, Ownership};
+use super::side_by_side;
 use super::steps::Steps;
 use super::trial;
 use super::url::{Address, process_environment};
@@ -430,6 +431,13 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
+/// Result of a query.
+pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
+    let tried = format!("run `{sql}`");
+    let answer = client.one(sql).map_err(|error| failure(&*tried, &error))?;
+    super::whole_number(&answer, &tried)
+}
+
 fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
     match tables {
         Tables::Own => session.clone(),
@@ -503,9 +511,11 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let tried = format!("run `{sql}`");
-        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(&*tried, &error)))?;
-        super::whole_number(&answer, &tried)
+        self.ask(|client| scalar_of::<S>(client, sql))
+    }
+
+    fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
+        side_by_side::scalars(self, questions)
     }
 
     fn presence(&self) -> Presence {

@@ -247,13 +247,13 @@ pub fn questions(size: Size) -> Vec<String> {
 /// # Errors
 /// [`FailureKind::Verification`], with the first claim that the tables do not bear out.
 pub fn check(server: &dyn ServerCounters, audit: &Audit<'_>, counts: &LoadCounts) -> Result<(), Failure> {
-    for claim in &CLAIMS {
+    let answers = server.scalars(&questions(audit.size))?;
+    for (claim, rows) in CLAIMS.iter().zip(answers) {
         let (kind, of_each) = claim.in_doubt;
         // Before the measured part failures of one kind are not distinguished from others'.
         let of_kind = counts.kinds.get(kind as usize).map_or(0, |kind| kind.failed);
         let failed = of_kind.max(counts.failures() * u64::from(counts.failures() > counts.failed_in_window));
         let (claimed, in_doubt) = ((claim.claimed)(audit), of_each(audit.size) * failed);
-        let rows = server.scalar(&claim.question(audit.size))?;
         let new = rows - (claim.loaded)(audit.size) as i64;
         let (least, most) = match claim.bound {
             Bound::Equal => (claimed as i64, (claimed + in_doubt) as i64),

@@ -466,10 +466,11 @@ impl Pass {
         format!("SELECT count(*) {}", with_numbers(&self.broken, size, extent))
     }
 
+    /// Names the condition that `count` rows break.
+    ///
     /// # Errors
     /// [`FailureKind::Verification`], with the first warehouse and district of which one of its conditions does not hold.
-    fn check(&self, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
-        let count = server.scalar(&self.question(size, extent))?;
+    fn judge(&self, count: i64, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
         if count == 0 {
             return Ok(());
         }
@@ -512,5 +513,8 @@ impl Condition {
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
 pub fn check(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
-    passes(size, extent).iter().try_for_each(|pass| pass.check(server, size, extent))
+    let passes = passes(size, extent);
+    let questions: Vec<String> = passes.iter().map(|pass| pass.question(size, extent)).collect();
+    let counts = server.scalars(&questions)?;
+    passes.iter().zip(counts).try_for_each(|(pass, count)| pass.judge(count, server, size, extent))
 }
