@@ -291,6 +291,7 @@ impl Shape {
             name: name.clone(),
             workload: exported(all_rules, name).map_or_else(|| IMPORTED.to_owned(), |known| known.workload.clone()),
             stands_for: exported(all_rules, name).and_then(|known| known.stands_for.clone()),
+            by_default: BTreeSet::new(),
         });
         Plan {
             name: name.to_owned(),

@@ -1,6 +1,6 @@
 //! The mechanism, with steps that exist in the tests only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ fn header() -> Header {
                 workload: "w".into(),
                 stands_for: None,
                 points: vec![point],
+                by_default: BTreeSet::new(),
             }],
             schedule: Schedule {
                 rounds: 2,

@@ -53,7 +53,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog,
     if !changes.systems.is_empty() {
         replace_systems(root, &changes.systems, catalog, problems);
     }
-    set::apply(root, &changes.set, problems);
+    set::apply(root, &changes.set, catalog, problems);
     forget_settings(root, &written, catalog);
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod fleet;
 mod order;
+mod placed;
 mod redact;
 mod reference;
 mod renamed;
@@ -20,7 +21,7 @@ mod sweep;
 mod tree;
 mod volume;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -152,6 +153,9 @@ pub struct Benchmark {
     pub stands_for: Option<String>,
     /// Each with a value for every key of the workload.
     pub points: Vec<Point>,
+    /// Keys that the plan leaves out: each has its usual value.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub by_default: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -116,9 +116,10 @@ impl Plan {
     }
 
     /// SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys: every field, the seed among them, and
-    /// no password.
+    /// no password. A usual value is the same whether it is written or not.
     pub fn hash(&self) -> String {
-        let plan = self.redacted();
+        let mut plan = self.redacted();
+        plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.by_default.clear());
         let json = plan.serialize(serde_json::value::Serializer).map(|mut json| {
             json.sort_all_objects();
             json.to_string()

@@ -2,8 +2,9 @@
 
 use super::error::{Problems, quote};
 use super::file::{benchmark_name, list_names};
-use super::renamed;
+use super::{placed, renamed};
 use super::tree::{Data, Entry, Node, Origin, find, parse_value};
+use crate::catalog::Catalog;
 use crate::near::nearest;
 
 /// Setting one drops the other from the file: it is meant to replace it.
@@ -23,21 +24,37 @@ impl Refusal {
 }
 
 /// Applies the arguments in order. They only change what exists: an unknown system or benchmark is an error.
-pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], problems: &mut Problems<'_>) {
+pub(super) fn apply(
+    root: &mut Vec<Entry>,
+    overrides: &[(String, String)],
+    catalog: &Catalog,
+    problems: &mut Problems<'_>,
+) {
     for (index, (path, value)) in overrides.iter().enumerate() {
         let at = Origin::Set(index);
         let outcome = match (split(path), parse_value(value, &at, problems)) {
             (None, _) => Err(no_path(path)),
             (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
-            (Some(keys), Ok(value)) => {
-                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-                set(root, &keys, &value, problems)
-            }
+            (Some(keys), Ok(value)) => set_placed(root, keys, &value, catalog, problems),
         };
         if let Err(refusal) = outcome {
             problems.add(&at, refusal.message, refusal.hint);
         }
     }
+}
+
+fn set_placed(
+    root: &mut Vec<Entry>,
+    keys: Vec<String>,
+    value: &Node,
+    catalog: &Catalog,
+    problems: &mut Problems<'_>,
+) -> Result<(), Refusal> {
+    for path in placed::paths(root, keys, catalog)? {
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        set(root, &keys, value, problems)?;
+    }
+    Ok(())
 }
 
 /// Applies a table whose keys are paths, `"benchmarks.*.clients" = 4`, or nested tables, `schedule.rounds = 2`.

@@ -1,5 +1,7 @@
 //! The keys of a benchmark: each a value, a list or a range; together the points of a sweep.
 
+use std::collections::BTreeSet;
+
 use super::error::{Problems, quote};
 use super::file::{BENCHMARK_KEYS, BenchmarkFile, list_choices, list_names, schedules_key};
 use super::fleet::{self, CLIENTS_ON, FleetPlan};
@@ -19,6 +21,8 @@ pub(super) struct Sweep {
     stands_for: Option<String>,
     /// Keys with several values, in the order of the file; defaults of the other keys follow.
     axes: Vec<(&'static str, Vec<Value>)>,
+    /// Keys that the file leaves out.
+    by_default: BTreeSet<String>,
     /// Keys that mean nothing at a point.
     idle: fn(&Point) -> &'static [&'static str],
 }
@@ -46,7 +50,13 @@ impl Sweep {
                 .collect();
         }
         points.retain(|point| self.is_first_of_its_kind(point));
-        Benchmark { name: self.name, workload: self.workload.to_owned(), stands_for: self.stands_for, points }
+        Benchmark {
+            name: self.name,
+            workload: self.workload.to_owned(),
+            stands_for: self.stands_for,
+            points,
+            by_default: self.by_default,
+        }
     }
 }
 
@@ -73,7 +83,7 @@ pub(super) fn read(
     let section = Section { place, entries: &keys };
 
     // No early return: every wrong key is reported.
-    let mut axes = Vec::new();
+    let (mut axes, mut by_default) = (Vec::new(), BTreeSet::new());
     for Entry { key, value, .. } in &keys {
         if let Some(spec) = workload.keys.iter().find(|spec| spec.name == key) {
             axes.push(values(spec, value, &section, problems).map(|values| (spec.name, values)));
@@ -85,7 +95,10 @@ pub(super) fn read(
             problems.add(&file.at, message, Some(format!("`{}` is: {}", spec.name, spec.about)));
         }
         match spec.default.map(Literal::value) {
-            Some(Some(default)) => axes.push(Some((spec.name, vec![of_kind(spec.kind, default)]))),
+            Some(Some(default)) => {
+                by_default.insert(spec.name.to_owned());
+                axes.push(Some((spec.name, vec![of_kind(spec.kind, default)])));
+            }
             Some(None) => {}
             None => axes.push(None),
         }
@@ -99,6 +112,7 @@ pub(super) fn read(
         workload: workload.name,
         stands_for: file.stands_for,
         axes: axes?,
+        by_default,
         idle: workload.idle,
     })
 }
@@ -199,7 +213,7 @@ fn list(
         return None;
     }
     let mut values: Vec<Value> = Vec::with_capacity(items.len());
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let mut all_well = true;
     for item in items {
         let Some(value) = one(spec, item, section, problems) else {

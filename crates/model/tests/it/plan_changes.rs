@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use model::keys::shapes::int;
 use model::plan::{Changes, Form, NamedSystem, Plan, PlanErrors};
-use model::{KeySpec, Length};
+use model::{KeySpec, Length, Point, Value};
 
-use crate::common::{SMALL, catalog};
+use crate::common::{SMALL, catalog, parse_with};
 
 const QUICK: &str = r#"
 [schedule]
@@ -179,4 +179,26 @@ fn a_plan_with_the_keys_of_earlier_versions_is_the_same_plan() {
     assert_eq!(told, ["`runs` in `benchmarks` is now called `executions`: read as that"]);
     let error = parse(&then.replace("blocks = 9", "blocks = 9\nrounds = 9"), &whole).unwrap_err().to_string();
     assert!(error.contains("unknown key `blocks`"), "{error}");
+}
+
+#[test]
+fn a_key_that_stands_in_one_place_alone_is_set_there() {
+    let text = format!("{SMALL}[[benchmarks]]\nworkload = \"backup\"\ncodec = \"zstd\"\n");
+    let plan = parse_with(&text, &[("clients", "9"), ("rounds", "3"), ("pool.size", "5")]).unwrap();
+    assert_eq!(plan.schedule.rounds, 3);
+    let [transactions, backup] = &plan.benchmarks[..] else { panic!("{:?}", plan.benchmarks) };
+    let of = |point: &Point, key: &str| point.get(key).cloned();
+    assert_eq!(of(&transactions.points[0], "clients"), Some(Value::Int(9)));
+    assert_eq!(of(&backup.points[0], "pool.size"), Some(Value::Int(5)));
+    assert!(!transactions.by_default.contains("clients") && transactions.by_default.contains("rate"));
+    let unknown = parse_with(&text, &[("colour", "1")]).unwrap_err().to_string();
+    assert!(unknown.contains("unknown key `colour` in the plan"), "{unknown}");
+}
+
+/// A usual value is the same experiment, written or not.
+#[test]
+fn a_usual_value_that_is_written_leaves_the_hash() {
+    let hash = |overrides: &[(&str, &str)]| parse_with(SMALL, overrides).unwrap().hash();
+    assert_eq!(hash(&[]), hash(&[("rate", "0")]));
+    assert_ne!(hash(&[]), hash(&[("rate", "5")]));
 }

@@ -1,7 +1,7 @@
 //! All comparisons of an experiment.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
@@ -368,6 +368,8 @@ pub struct ComparisonSet {
     /// What else ran on the machines during the runs.
     pub disturbances: Vec<Disturbance>,
     pub notes: Vec<Note>,
+    /// Keys that the plan leaves out, by benchmark.
+    pub by_default: BTreeMap<String, BTreeSet<String>>,
     /// What the loads had to keep, each promise of a benchmark once.
     pub promises: Vec<(String, Promise)>,
     /// What would help rows that have no verdict.
@@ -379,6 +381,11 @@ pub struct ComparisonSet {
 impl ComparisonSet {
     pub fn rows(&self) -> impl Iterator<Item = &Comparison> {
         self.tables.iter().flat_map(|table| &table.rows)
+    }
+
+    /// Whether the plan leaves a key of a benchmark out.
+    pub fn is_by_default(&self, benchmark: &str, key: &str) -> bool {
+        self.by_default.get(benchmark).is_some_and(|keys| keys.contains(key))
     }
 
     /// Runs in no figure, without a later attempt.
@@ -478,6 +485,13 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
+        by_default: evidence
+            .header
+            .plan
+            .benchmarks
+            .iter()
+            .map(|benchmark| (benchmark.name.clone(), benchmark.by_default.clone()))
+            .collect(),
         promises: promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),

@@ -584,15 +584,20 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
         match benchmarks.iter_mut().find(|known| known.name == case.benchmark) {
             Some(known) if known.points.contains(&case.point) => {}
             Some(known) => known.points.push(case.point.clone()),
-            None => benchmarks.push(Benchmark {
-                name: case.benchmark.clone(),
-                workload: case.workload.clone(),
-                stands_for: plans(sources)
-                    .flat_map(|plan| &plan.benchmarks)
-                    .find(|own| own.name == case.benchmark)
-                    .and_then(|own| own.stands_for.clone()),
-                points: vec![case.point.clone()],
-            }),
+            None => {
+                let mut own = plans(sources).flat_map(|plan| &plan.benchmarks).filter(|own| own.name == case.benchmark);
+                let first = own.next();
+                benchmarks.push(Benchmark {
+                    name: case.benchmark.clone(),
+                    workload: case.workload.clone(),
+                    stands_for: first.and_then(|first| first.stands_for.clone()),
+                    points: vec![case.point.clone()],
+                    by_default: own
+                        .fold(first.map_or_else(BTreeSet::new, |first| first.by_default.clone()), |all, own| {
+                            &all & &own.by_default
+                        }),
+                });
+            }
         }
     }
     let mut schedule = first.schedule.clone();

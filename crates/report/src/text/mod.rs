@@ -165,7 +165,7 @@ fn above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &
         out = out.replacen(&title, &options.style.paint(bold, &title), 1);
     }
     let lines = [
-        fixed_keys(table, options),
+        fixed_keys(table, set, options),
         differs,
         exploring(set, &table.rows, Script::Plain),
         reason_of_all(&table.rows).map(|reason| format!("no verdicts: {}", clean(&reason))),
@@ -179,8 +179,9 @@ fn every_row(options: &TextOptions) -> &'static str {
     if options.rows == Rows::All { "all rows" } else { "these rows" }
 }
 
-/// `all rows: clients=16, scale=10`, as many as a line holds. A key that is not known in any of them is left out.
-fn fixed_keys(table: &Table, options: &TextOptions) -> Option<String> {
+/// `all rows: clients=16, scale=10`, as many as a line holds. Keys that the plan leaves out are left out here, too, and
+/// those that are not known in any row.
+fn fixed_keys(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Option<String> {
     let first = table.rows.first()?;
     let shared: Vec<String> = first
         .case
@@ -188,6 +189,7 @@ fn fixed_keys(table: &Table, options: &TextOptions) -> Option<String> {
         .filter(|(key, value)| {
             (!matches!(value, model::Value::Text(text) if text == model::UNKNOWN))
                 && table.rows.iter().all(|row| row.case.get(*key) == Some(value))
+                && !table.rows.iter().all(|row| set.is_by_default(&row.benchmark, key))
         })
         .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();

@@ -1,6 +1,6 @@
 //! Handmade evidence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
@@ -90,6 +90,7 @@ impl Builder {
                 workload: "transactions".to_owned(),
                 stands_for: None,
                 points: self.clients.iter().map(point).collect(),
+                by_default: BTreeSet::new(),
             }],
             schedule: Schedule {
                 rounds: self.rounds,

@@ -1,6 +1,6 @@
 //! A plan, an order and records that follow from a run's position.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -33,7 +33,13 @@ pub fn plan() -> Plan {
         fleet: None,
         name: "p".into(),
         systems: vec![system("a"), system("b")],
-        benchmarks: vec![Benchmark { name: "tpcb".into(), workload: "tpcb".into(), stands_for: None, points }],
+        benchmarks: vec![Benchmark {
+            name: "tpcb".into(),
+            workload: "tpcb".into(),
+            stands_for: None,
+            points,
+            by_default: BTreeSet::new(),
+        }],
         schedule: Schedule {
             rounds: 10,
             warmup: Duration::from_millis(1500),

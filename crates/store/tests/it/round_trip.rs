@@ -6,7 +6,7 @@ use model::{
     Absence, Benchmark, Direction, Facts, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Nature, OnError,
     Order, Plan, Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
-use proptest::collection::{btree_map, vec};
+use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -71,12 +71,10 @@ fn system() -> impl Strategy<Value = SystemPlan> {
 
 fn benchmark() -> impl Strategy<Value = Benchmark> {
     let points = vec(btree_map(text(), value(), 0..4), 0..4);
-    (text(), text(), option::of(text()), points).prop_map(|(name, workload, stands_for, points)| Benchmark {
-        name,
-        workload,
-        stands_for,
-        points,
-    })
+    let by_default = btree_set(text(), 0..4);
+    (text(), text(), option::of(text()), points, by_default).prop_map(
+        |(name, workload, stands_for, points, by_default)| Benchmark { name, workload, stands_for, points, by_default },
+    )
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {
