@@ -24,6 +24,8 @@ const MOST_BUSY: u32 = 64;
 const CARRYING: u32 = 16;
 /// The most clients that a promise is tried with: servers take a hundred connections unless they are set otherwise.
 const MAX_CLIENTS: u32 = 64;
+/// The largest scale without being asked for: 1.5 GB.
+const USUAL_SCALE: u32 = 100;
 
 /// A key with what is written for it and what it is.
 struct Key {
@@ -111,11 +113,25 @@ impl Load {
         })
     }
 
+    /// The most clients that a promise is tried with.
+    fn most_tried(&self) -> u32 {
+        self.max_clients.unwrap_or(MAX_CLIENTS)
+    }
+
+    /// The size of pgbench's tables for so many clients: a branch for each, or its row is all that is measured.
+    fn scale_for(&self, clients: &[u32]) -> String {
+        if !self.scale.is_empty() {
+            return list(&self.scale);
+        }
+        let most = clients.iter().copied().max().unwrap_or_else(|| self.most_tried());
+        most.min(USUAL_SCALE).to_string()
+    }
+
     /// The keys that ask for the highest load that keeps the promise: a rate of so many clients, or as many as it may be.
     fn promised_load(&self) -> Vec<Key> {
         let Some(within) = self.p99.map(duration::format) else { return Vec::new() };
         if self.clients.is_empty() {
-            let most = self.max_clients.unwrap_or(MAX_CLIENTS);
+            let most = self.most_tried();
             return vec![Key {
                 name: "promise",
                 value: format!("{{ response_p99 = {}, errors = 0.001, max_clients = {most} }}", quoted(&within)),
@@ -355,8 +371,8 @@ impl Script {
         }
         let scale = (!load.scale.is_empty()).then(|| list(&load.scale));
         match (&self.tables, scale) {
-            (TablesOf::Own { .. }, scale) => {
-                keys.push(Key { name: "scale", value: scale.unwrap_or_else(|| "1".to_owned()), about: SCALE });
+            (TablesOf::Own { .. }, _) => {
+                keys.push(Key { name: "scale", value: load.scale_for(clients), about: SCALE });
             }
             (TablesOf::User, scale) => {
                 keys.push(of_user());
