@@ -2,8 +2,8 @@
 
 use super::error::{Problems, quote};
 use super::file::{benchmark_name, list_names};
-use super::{placed, renamed};
 use super::tree::{Data, Entry, Node, Origin, find, parse_value};
+use super::{placed, renamed};
 use crate::catalog::Catalog;
 use crate::near::nearest;
 

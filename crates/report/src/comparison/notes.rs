@@ -156,6 +156,12 @@ fn publication(evidence: &Evidence) -> Vec<String> {
         .collect()
 }
 
+/// Keys that the plan leaves out, by benchmark.
+pub(super) fn by_default(evidence: &Evidence) -> BTreeMap<String, BTreeSet<String>> {
+    let benchmarks = evidence.header.plan.benchmarks.iter();
+    benchmarks.map(|benchmark| (benchmark.name.clone(), benchmark.by_default.clone())).collect()
+}
+
 /// Lists what the loads had to keep, each promise of a benchmark once.
 pub(super) fn promises(evidence: &Evidence) -> Vec<(String, Promise)> {
     let mut found: Vec<(String, Promise)> = Vec::new();

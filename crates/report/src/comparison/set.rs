@@ -20,7 +20,7 @@ use super::families::{self, Families};
 use super::figures::{Figure, figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
-use super::notes::{notes, promises};
+use super::notes::{by_default, notes, promises};
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named, is_quantile_of};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
@@ -485,13 +485,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
-        by_default: evidence
-            .header
-            .plan
-            .benchmarks
-            .iter()
-            .map(|benchmark| (benchmark.name.clone(), benchmark.by_default.clone()))
-            .collect(),
+        by_default: by_default(evidence),
         promises: promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),

@@ -57,7 +57,7 @@ const MOST_CARDS: i64 = 1_000;
 const QUICK_CHECK_S: f64 = 0.2;
 const OTHER_CHECK_S: f64 = 0.3;
 /// The same of all conditions once the tables are loaded, which read every order.
-const LOADED_CHECK_S: f64 = 1.3;
+const LOADED_CHECK_S: f64 = 0.7;
 
 model::keys! {
     struct Keys {
