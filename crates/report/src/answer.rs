@@ -258,7 +258,7 @@ impl Question<'_> {
         let tally = VerdictCounts::count(&self.rows);
         let all = self.rows.len();
         if tally.faster + tally.slower + tally.equal == 0 {
-            let is_other = self.rows.iter().any(|row| parts::is_without_figure(row, Absence::Wrong));
+            let is_other = self.rows.iter().any(|row| parts::has_no_right_answer(row));
             return if is_other { Some(format!("{}.", parts::sentence(self, set)?)) } else { None };
         }
         let said = if tally.faster == all || tally.slower == all {
@@ -542,7 +542,8 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::DifferentRows(found) => found.text(),
         NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
-        NoVerdict::NotAvailable { missing, .. } if missing.kind == Absence::Wrong => "its answers differ".to_owned(),
+        NoVerdict::DifferentAnswers { .. } => "its answers differ".to_owned(),
+        NoVerdict::NotAvailable { missing, .. } if missing.kind == Absence::Wrong => "its answer is wrong".to_owned(),
         NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
         NoVerdict::TooFewOperations { .. } => "some runs have too few operations for it".to_owned(),
         NoVerdict::Failures { .. } | NoVerdict::FailuresUnknown { .. } => "operations failed".to_owned(),

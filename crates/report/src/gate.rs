@@ -376,6 +376,7 @@ fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> boo
             // What has not run yet has no value either.
             *side == SideLetter::B && row.a.summary.is_some() && set.rules.unfinished.is_none()
         }
+        Some(NoVerdict::DifferentAnswers { .. }) => true,
         Some(NoVerdict::IncompleteRuns { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
         _ => false,
     };

@@ -163,6 +163,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 reason,
                 NoVerdict::UnequalDurability { .. }
                     | NoVerdict::DifferentRows(_)
+                    | NoVerdict::DifferentAnswers { .. }
                     | NoVerdict::SequentialOrder
                     | NoVerdict::SystemChanged { .. }
                     | NoVerdict::NotAvailable { .. }

@@ -76,6 +76,7 @@ fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
         assert!(text.contains(&format!("elapsed {name}")), "{name}: {text}");
     }
     assert!(!text.contains("wrong") && !text.contains("n/a"), "{text}");
+    assert!(text.replace('\n', " ").contains("All 5 queries gave the same answers everywhere."), "{text}");
     // No engine's own tables were made.
     psql(postgres.port, "a", "DO $$ BEGIN ASSERT to_regnamespace('etalon') IS NULL; END $$");
     mariadb_sql(&mariadb, "USE a; UPDATE orders SET amount = amount + 1 WHERE id = 27");
@@ -83,8 +84,13 @@ fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
     assert!(text.contains("q1 gives another answer"), "{text}");
     let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let [old, new] = [10_790, 10_791].map(|sum| format!("(20, {sum}, 'n0', '2026-02-28')"));
-    // Whichever side was asked first.
+    // Whichever side was asked first; both are timed.
     assert!(said.contains(&format!("{old} and not {new}")) || said.contains(&format!("{new} and not {old}")), "{text}");
+    assert!(said.contains("answers differ") && !said.contains("n/a"), "{text}");
+    let store = fs::read_dir(scene.path().join("other")).unwrap().map(|entry| entry.unwrap().path());
+    let store = store.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "etalon")).unwrap();
+    let gate = scene.etalon(&["gate", store.to_str().unwrap()]);
+    gate.says(1, &["failed", "the runs gave several answers to q1"]);
 }
 
 #[test]

@@ -81,13 +81,14 @@ fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p
 
 /// The parts whose answers differ, that failed, or that an engine does not have.
 fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
-    let kinds = [
-        (Absence::Wrong, ["gives another answer", "give other answers"]),
-        (Absence::Failed, ["failed", "failed"]),
-        (Absence::Unsupported, ["is not supported", "are not supported"]),
+    let kinds: [(fn(&Comparison) -> bool, [&str; 2]); 4] = [
+        (gives_several_answers, ["gives another answer", "give other answers"]),
+        (|row| is_without_figure(row, Absence::Wrong), ["gives no right answer", "give no right answers"]),
+        (|row| is_without_figure(row, Absence::Failed), ["failed", "failed"]),
+        (|row| is_without_figure(row, Absence::Unsupported), ["is not supported", "are not supported"]),
     ];
-    let clauses = kinds.into_iter().filter_map(|(kind, [one, several])| {
-        let of_kind = parts.iter().filter(|part| is_without_figure(part.row, kind));
+    let clauses = kinds.into_iter().filter_map(|(is_of_kind, [one, several])| {
+        let of_kind = parts.iter().filter(|part| is_of_kind(part.row));
         let names: Vec<String> = of_kind.map(|part| part.shown_name()).collect();
         match names.as_slice() {
             [] => None,
@@ -98,8 +99,17 @@ fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
     clauses.collect()
 }
 
+/// Tells whether a part gave several answers, or a wrong one.
+pub fn has_no_right_answer(row: &Comparison) -> bool {
+    gives_several_answers(row) || is_without_figure(row, Absence::Wrong)
+}
+
+fn gives_several_answers(row: &Comparison) -> bool {
+    matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }))
+}
+
 /// Tells whether a side has no figure for this reason.
-pub fn is_without_figure(row: &Comparison, why: Absence) -> bool {
+fn is_without_figure(row: &Comparison, why: Absence) -> bool {
     matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == why)
 }
 

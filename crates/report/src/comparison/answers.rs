@@ -1,14 +1,15 @@
-//! Whether both sides gave the same answers, by the hash that each run has of them.
+//! Whether both sides gave the same answers, by the hash that each run has of them, or by what it says of the difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::{ALL_QUERIES, ANSWER};
 use model::{Absence, Metric, Role};
 
 use super::judging::Index;
-use super::row::{Comparison, NoVerdict, SideLetter};
+use super::row::{Comparison, NoVerdict};
+use crate::evidence::Evidence;
 
-/// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none has a hash.
+/// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none is known.
 pub fn different_answers(
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
@@ -16,31 +17,58 @@ pub fn different_answers(
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
     let (_, part) = metric.id.split_once('/')?;
-    let mut hashes =
-        metrics.iter().filter_map(|hash| Some((&hash.id, hash.id.strip_prefix(ANSWER)?.strip_prefix('/')?)));
-    let (_, query) =
-        hashes.find(|(id, query)| (part == ALL_QUERIES || part == *query) && has_several(index, (a, b), id))?;
-    let missing = Absence::Wrong.because(format!("the runs gave several answers to {query}"));
-    Some(NoVerdict::NotAvailable { side: SideLetter::B, missing })
+    let answers = metrics.iter().filter_map(|answer| Some((&answer.id, query_of(answer)?)));
+    let mut of_part = answers.filter(|(_, query)| part == ALL_QUERIES || part == *query);
+    of_part.find_map(|(id, query)| {
+        let cases = [a, b].concat();
+        let missing = index.unavailable(&cases, id).into_iter().map(|(missing, _)| missing);
+        let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
+        (how.is_some() || has_several(index, &cases, id))
+            .then(|| NoVerdict::DifferentAnswers { query: query.to_owned(), how })
+    })
 }
 
-/// Puts the queries with the largest change in time first: all together, then those without a figure, then by what they lost or
-/// gained.
+/// The query whose answer a metric is.
+fn query_of(metric: &Metric) -> Option<&str> {
+    metric.id.strip_prefix(ANSWER)?.strip_prefix('/')
+}
+
+/// Says that all queries gave the same answers. `None` if one did not, or a system has none.
+pub fn alike(evidence: &Evidence) -> Option<String> {
+    let mut hashes: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
+    let mut systems = BTreeSet::new();
+    for stored in &evidence.measurements {
+        let (Some(query), Some(case)) = (query_of(&stored.measurement.metric), evidence.case(stored.case)) else {
+            continue;
+        };
+        hashes.entry((&case.benchmark, query)).or_default().insert(stored.measurement.reading.value()?.to_bits());
+        systems.insert(&case.system);
+    }
+    let is_alike = systems.len() > 1 && hashes.values().all(|of_query| of_query.len() == 1);
+    is_alike.then(|| match hashes.len() {
+        1 => "The query gave the same answer everywhere.".to_owned(),
+        queries => format!("All {queries} queries gave the same answers everywhere."),
+    })
+}
+
+/// Puts the queries with the largest change in time first: all together, then those without a figure or with
+/// other answers, then by what they lost or gained.
 pub fn largest_change_first(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
 }
 
 fn rank(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
+    let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
     match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
         (Role::Primary, Some(ALL_QUERIES), _) => f64::NEG_INFINITY,
         (Role::Primary, _, None) => f64::MIN,
+        (Role::Primary, ..) if differs => f64::MIN,
         (Role::Primary, _, Some((a, b))) => -(b - a).abs(),
         _ => f64::INFINITY,
     }
 }
 
-fn has_several(index: &Index<'_>, (a, b): (&[u32], &[u32]), id: &str) -> bool {
-    let points = [a, b].map(|cases| index.points(cases, id));
-    points.iter().flatten().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
+fn has_several(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
+    index.points(cases, id).iter().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
 }

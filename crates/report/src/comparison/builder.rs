@@ -142,8 +142,7 @@ impl<'a> Builder<'a> {
         let rows = metrics.iter().map(|metric| {
             let row = row(self.evidence, self.index, &cases, metric, &self.rules);
             match different_answers(self.index, (&cases_a, &cases_b), metric, &metrics) {
-                // A side without a figure says which row differs.
-                Some(why) if metric.role != Role::Diagnostic && row.no_verdict().is_none() => {
+                Some(why) if metric.role != Role::Diagnostic && !lacks_figure(&row) => {
                     Comparison { outcome: Outcome::None(why), ..row }
                 }
                 _ => row,
@@ -304,6 +303,10 @@ impl<'a> Builder<'a> {
         let failed = lost.iter().copied().filter(|run| has_failed(run)).count();
         Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
+}
+
+fn lacks_figure(row: &Comparison) -> bool {
+    matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { .. }))
 }
 
 fn has_failed(run: &store::StoredRun) -> bool {

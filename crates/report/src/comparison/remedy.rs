@@ -268,9 +268,10 @@ impl Context<'_> {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
                 Remedy::FinerSteps(if is_of_work { self.longer(row, FINER) } else { None })
             }
-            NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => {
-                return None;
-            }
+            NoVerdict::NoBetterSide
+            | NoVerdict::Diagnostic
+            | NoVerdict::Apart(_)
+            | NoVerdict::DifferentAnswers { .. } => return None,
         })
     }
 

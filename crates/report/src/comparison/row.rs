@@ -204,6 +204,12 @@ pub enum NoVerdict {
     },
     /// The transactions of the sides return or change different numbers of rows: they did not do the same work.
     DifferentRows(DifferentRows),
+    /// A query gave several answers: which of them is right is not known here.
+    DifferentAnswers {
+        query: String,
+        /// A row that differs, if a run says so.
+        how: Option<String>,
+    },
     /// The sides ran one after the other, and the plan does not allow comparing them.
     SequentialOrder,
     /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
@@ -308,6 +314,10 @@ impl NoVerdict {
                 format!("unequal durability: A is {}, B is {}", tier_name(*a), tier_name(*b))
             }
             NoVerdict::DifferentRows(found) => found.text(),
+            NoVerdict::DifferentAnswers { query, how } => {
+                let how = how.as_ref().map_or_else(String::new, |how| format!(": {how}"));
+                format!("the runs gave several answers to {query}{how}")
+            }
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
@@ -379,6 +389,7 @@ impl NoVerdict {
             NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::DifferentRows(_) => "different work".to_owned(),
+            NoVerdict::DifferentAnswers { .. } => "answers differ".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),

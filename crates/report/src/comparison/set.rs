@@ -383,9 +383,10 @@ impl ComparisonSet {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// Whether the plan leaves a key of a benchmark out.
+    /// Whether the plan leaves a key of a benchmark out; of several that one row is of, all of them.
     pub fn is_by_default(&self, benchmark: &str, key: &str) -> bool {
-        self.by_default.get(benchmark).is_some_and(|keys| keys.contains(key))
+        let own = self.by_default.get(benchmark);
+        own.map_or_else(|| self.by_default.values().all(|keys| keys.contains(key)), |keys| keys.contains(key))
     }
 
     /// Runs in no figure, without a later attempt.
@@ -526,7 +527,8 @@ fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     let disturbed = super::disturbance::clause(&set.disturbances);
     let made = super::notes::own_tables::clause(evidence);
     let restored = crate::backup::restored(evidence);
-    let ends = [compared::lesser_promise(evidence, &set), made, restored, disturbed];
+    let alike = super::answers::alike(evidence);
+    let ends = [compared::lesser_promise(evidence, &set), made, restored, alike, disturbed];
     let ends: Vec<String> = ends.into_iter().flatten().collect();
     set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
     set

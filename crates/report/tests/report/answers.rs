@@ -1,6 +1,7 @@
 //! A query whose runs gave several answers has no verdict, whatever its times, and is named in the answer.
 
 use model::{Direction, Measurement, Role};
+use report::gate::{GateRules, RowStatus, gate};
 use report::{Options, compare};
 use store::StoredMeasurement;
 
@@ -52,5 +53,11 @@ fn a_query_with_other_answers_has_no_verdict_and_is_named() {
         assert!(rows.contains(&row("elapsed/q1", true)) && rows.contains(&row("elapsed/q2", false)), "{rows:?}");
         assert!(rows.contains(&row("elapsed/all", false)), "{rows:?}");
         assert!(answer.contains("q2 gives another answer"), "{answer}");
+        let set = compare(&other.evidence, &Options::default()).unwrap();
+        // Whichever side gave the first answer.
+        let lines = gate(&set, &GateRules::default()).lines;
+        assert_eq!(lines.iter().filter(|line| line.status == RowStatus::Failed).count(), 2, "{lines:?}");
     }
+    let set = compare(&queries(|_, _| 8.0).evidence, &Options::default()).unwrap();
+    assert!(set.answer.ends_with("All 2 queries gave the same answers everywhere."), "{}", set.answer);
 }

@@ -71,7 +71,9 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             ("the difference is under the resolution", "etalon run quickstart --set schedule.duration=50s")
         }
         // No fix would give them one, or their notes name it.
-        NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => return None,
+        NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) | NoVerdict::DifferentAnswers { .. } => {
+            return None;
+        }
     })
 }
 
@@ -84,6 +86,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::TooFewRounds { missing: 3 },
         NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: None },
         NoVerdict::DifferentRows(DifferentRows { what: Work::RowsReturned, script: None, a: 0.0, b: 1.0 }),
+        NoVerdict::DifferentAnswers { query: "q2".to_owned(), how: None },
         NoVerdict::SequentialOrder,
         NoVerdict::Voided { what: "client saturated".to_owned(), runs: 3 },
         NoVerdict::Failures { side, share: 0.2, tail: 0.01 },

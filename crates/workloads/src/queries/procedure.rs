@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::metric::{ALL_QUERIES, ANSWER};
-use model::{Absence, Length, NoValue, Reading, Role, Schedule};
+use model::{Absence, Length, Measurement, NoValue, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
 use super::source::{Query, Statement};
@@ -32,6 +32,8 @@ struct Asked<'a> {
     query: &'a Query,
     check: AnswerCheck,
     answer: Option<Answer>,
+    /// How the answer differs from the first one of the experiment.
+    difference: Option<String>,
     /// Seconds of each execution with warm caches.
     executions_s: Vec<f64>,
     cpu_s: Reading,
@@ -70,8 +72,7 @@ impl Procedure for Asking {
 }
 
 impl Asking {
-    /// Asks a query for its answer, which warms the caches too, then times it if the answer was right. `None` if the user
-    /// interrupted.
+    /// Asks a query for its answer, which warms the caches too, then times it if it has one. `None` if the user interrupted.
     fn ask<'a>(
         &self,
         query: &'a Query,
@@ -83,6 +84,7 @@ impl Asking {
             query,
             check: Ok(()),
             answer: None,
+            difference: None,
             executions_s: Vec::new(),
             cpu_s: Reading::unavailable("it was not run"),
         };
@@ -119,7 +121,8 @@ impl Asking {
         Ok(Some(asked))
     }
 
-    /// Compares an answer with the one before it in this run, or with the first of the experiment.
+    /// Compares an answer with the one before it in this run, or with the first of the experiment. Either system may have given
+    /// that one: which of them is right is not known here, so both are timed.
     fn take_answer(&self, asked: &mut Asked<'_>, answer: Result<Answer, NoValue>) {
         match (answer, &asked.answer) {
             (Err(missing), _) => asked.check = Err(missing),
@@ -131,11 +134,8 @@ impl Asking {
                 }
             }
             (Ok(answer), None) => {
-                if let (Ok(()), Some(first)) = (&asked.check, &self.first_answers)
-                    && let Err(difference) = first.compare(&self.files, &asked.query.name, &answer)
-                {
-                    let reason = format!("it differs from the first answer of the experiment: {difference}");
-                    asked.check = Err(Absence::Wrong.because(reason));
+                if let (Ok(()), Some(first)) = (&asked.check, &self.first_answers) {
+                    asked.difference = first.compare(&self.files, &asked.query.name, &answer).err();
                 }
                 asked.answer = Some(answer);
             }
@@ -197,6 +197,15 @@ impl Question<'_> {
     }
 }
 
+/// The answer's hash, or how it differs from the experiment's first.
+fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
+    let hash = count(&format!("{ANSWER}/{query}"), answer.digest());
+    match difference {
+        Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
+        None => hash,
+    }
+}
+
 /// What a query has of a run.
 enum Share {
     Time(Duration),
@@ -245,7 +254,7 @@ impl Asking {
             if let Some(answer) = &one.answer {
                 outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
                 if self.first_answers.is_some() {
-                    outcome.measurements.push(count(&format!("{ANSWER}/{name}"), answer.digest()));
+                    outcome.measurements.push(answer_of(name, answer, one.difference.as_deref()));
                 }
             }
         }
