@@ -58,6 +58,8 @@ pub struct OwnScript {
     pub tables: Vec<String>,
     /// The scale that was asked for.
     pub scale: Option<String>,
+    /// That of the tables that étalon makes.
+    pub made_scale: String,
 }
 
 /// What a question says of the load.
@@ -289,6 +291,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
                     benchmark: name.clone(),
                     tables: named.clone(),
                     scale: (!load.scale.is_empty()).then(|| list(&load.scale)),
+                    made_scale: load.scale_for(&clients),
                 });
             }
             TablesOf::Own { .. } | TablesOf::Script => {}

@@ -79,7 +79,7 @@ fn note(script: &OwnScript, why: &str) -> String {
         "{} names {}, and {why}: étalon makes pgbench's tables, at scale {}{larger}",
         script.benchmark,
         script.tables.join(", "),
-        script.scale.as_deref().unwrap_or("1")
+        script.made_scale
     )
 }
 
