@@ -40,7 +40,7 @@ mod heading {
     arg_required_else_help = true
 )]
 #[command(
-    after_help = "Exit codes: 0 done · 1 finished, but runs failed or the gate found a regression · 2 error in arguments or \
+    after_help = "Exit codes: 0 done · 1 finished, but runs or queries failed, or the gate found a regression · 2 error in arguments or \
                   plan · 3 could not run · 4 the gate is undecided · 130 interrupted, resumable"
 )]
 pub struct Cli {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::share::ShareRange;
+use model::{Absence, Reading, Role};
 use report::barrel::Runs as Split;
 use report::text::{Rows, Runs, Style, TextOptions};
 use report::views::Family;
@@ -61,8 +62,13 @@ fn stem(side: &Side) -> String {
     side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Prints a finished experiment's comparison, and writes its report next to the store.
-pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, printer: Printer) -> Result<(), CliError> {
+/// Prints a finished experiment's comparison, and writes its report next to the store. Says whether parts of runs failed.
+pub fn conclude(
+    path: &Path,
+    format: ResultFormat,
+    called: Option<&Called>,
+    printer: Printer,
+) -> Result<Exit, CliError> {
     let store = Store::open_read_only(path)?;
     let evidence = Evidence::read(&store)?;
     let options = Options::default();
@@ -79,7 +85,16 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
         ..error
     })?;
     printer.note(&format!("report: {}", report.display()));
-    Ok(())
+    Ok(if has_failed_parts(&evidence) { Exit::BadAnswer } else { Exit::Done })
+}
+
+/// Whether a run was measured in which a part failed, such as a query.
+fn has_failed_parts(evidence: &Evidence) -> bool {
+    evidence.measurements.iter().any(|stored| {
+        let failed =
+            matches!(&stored.measurement.reading, Reading::Unavailable(missing) if missing.kind == Absence::Failed);
+        failed && stored.measurement.metric.role == Role::Primary
+    })
 }
 
 /// The results as a published tool prints them; `None` for the comparison.

@@ -176,9 +176,7 @@ pub fn finish(
     store.close()?;
     let resume = resume_command(path);
     match ended {
-        ExperimentEnd::Complete { failed: 0 } => {
-            conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done)
-        }
+        ExperimentEnd::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer),
         ExperimentEnd::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
             let runs = if failed == 1 { "1 run failed" } else { &format!("{failed} runs failed") };

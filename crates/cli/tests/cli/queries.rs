@@ -110,7 +110,9 @@ fn what_may_change_something_is_refused_before_a_run_and_by_the_session() {
     let hidden = "WITH gone AS (DELETE FROM orders RETURNING id) SELECT count(*) FROM gone";
     fs::write(scene.path().join("sql/bad.sql"), hidden).unwrap();
     let args: Vec<&str> = ["run", url.as_str(), "sql", "--quick"].into_iter().chain(SHORT).collect();
-    let text = scene.etalon(&args).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let ran = scene.etalon(&args);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("in a read-only transaction [SQLSTATE 25006]"), "{text}");
     psql(postgres.port, "a", "DO $$ BEGIN ASSERT (SELECT count(*) FROM orders) = 400; END $$");
 }
