@@ -108,6 +108,8 @@ struct Wide {
     /// Each row with its line.
     rows: Vec<(u64, Vec<String>)>,
     has_decimal_comma: bool,
+    /// What is to be said of how the numbers were read.
+    note: Option<String>,
 }
 
 fn table(text: &str) -> Result<Wide, FormatError> {
@@ -117,7 +119,9 @@ fn table(text: &str) -> Result<Wide, FormatError> {
     let mut records = records(text, separator, &mut Vec::new())?.into_iter();
     let heading = records.next().map(texts_of).unwrap_or_default();
     let rows = records.map(|record| (record.line, texts_of(record))).collect();
-    Ok(Wide { heading, rows, has_decimal_comma: separator == ';' })
+    let mut table = Wide { heading, rows, has_decimal_comma: separator == ';', note: None };
+    table.find_decimal_mark(separator);
+    Ok(table)
 }
 
 fn texts_of(record: super::Record) -> Vec<String> {
@@ -148,7 +152,80 @@ fn is_table(text: &str) -> bool {
         && (0..columns).any(|column| table.is_numeric(column))
 }
 
+/// The marks of a number that is written with points or commas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    /// This one stands before the decimals.
+    Decimal(char),
+    /// This one stands before three digits: they may be decimals or a group of thousands.
+    Open(char),
+}
+
+impl Marks {
+    fn read(cell: &str) -> Option<Marks> {
+        let bare = cell.trim().trim_end_matches('%').trim_end().trim_start_matches(['-', '+']);
+        let is_number = bare.starts_with(|c: char| c.is_ascii_digit())
+            && bare.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
+        let mark = bare.chars().rfind(|c| matches!(c, '.' | ',')).filter(|_| is_number)?;
+        let other = if mark == '.' { ',' } else { '.' };
+        match bare.matches(mark).count() {
+            1 if !bare.contains(other) && are_groups(bare, mark) => Some(Marks::Open(mark)),
+            1 => Some(Marks::Decimal(mark)),
+            _ => are_groups(bare, mark).then_some(Marks::Decimal(other)),
+        }
+    }
+}
+
 impl Wide {
+    /// Finds which mark stands before the decimals, for all columns alike: any number of which that is sure tells it.
+    fn find_decimal_mark(&mut self, separator: char) {
+        let columns = (0..self.heading.len()).filter(|column| !self.is_of_systems(*column));
+        let marks: Vec<Marks> =
+            columns.flat_map(|column| self.cells(column)).filter_map(|cell| Marks::read(cell)).collect();
+        let (has_comma, has_point) = (marks.contains(&Marks::Decimal(',')), marks.contains(&Marks::Decimal('.')));
+        if separator == '\t' {
+            self.has_decimal_comma = has_comma && !has_point;
+        }
+        if separator != ';' || has_comma {
+            return;
+        }
+        if has_point {
+            self.has_decimal_comma = false;
+        } else if marks.contains(&Marks::Open('.')) && !marks.contains(&Marks::Open(',')) {
+            self.has_decimal_comma = (0..self.heading.len()).any(|column| self.has_small_numbers_below_groups(column));
+            let (what, hint) = if self.has_decimal_comma {
+                ("thousands", "write 1.0120 for decimals")
+            } else {
+                ("decimals", "write 1012 for thousands")
+            };
+            self.note = Some(format!("a point before three digits, as in 1.012, was read as one of {what}: {hint}"));
+        }
+    }
+
+    /// Tells whether a column has numbers below 1000 without a mark next to some with three digits behind a point: those are thousands.
+    fn has_small_numbers_below_groups(&self, column: usize) -> bool {
+        let mut cells = self.cells(column);
+        cells.clone().any(|cell| Marks::read(cell) == Some(Marks::Open('.')))
+            && cells.any(|cell| cell.trim().parse::<u32>().is_ok_and(|whole| (1..1000).contains(&whole)))
+    }
+
+    /// A column with the name of one, which holds versions that look like numbers.
+    fn is_of_systems(&self, column: usize) -> bool {
+        SYSTEMS.contains(&self.heading[column].trim().to_lowercase().as_str())
+    }
+
+    /// A column with points of which some are sure to stand before decimals, in a table with commas before decimals.
+    fn column_of_both_marks(&self) -> Option<&str> {
+        let column = (0..self.heading.len()).find(|column| {
+            let marks = || self.cells(*column).filter_map(|cell| Marks::read(cell));
+            self.has_decimal_comma
+                && !self.is_of_systems(*column)
+                && marks().any(|one| one == Marks::Decimal('.'))
+                && marks().any(|one| one == Marks::Open('.'))
+        });
+        column.map(|column| self.heading[column].as_str())
+    }
+
     fn figure(&self, text: &str) -> Option<f64> {
         let text = text.trim().trim_end_matches('%').trim();
         let (mark, point) = if self.has_decimal_comma { ('.', ',') } else { (',', '.') };
@@ -164,7 +241,7 @@ impl Wide {
     }
 
     /// The cells of a column that are no gaps.
-    fn cells(&self, column: usize) -> impl Iterator<Item = &String> {
+    fn cells(&self, column: usize) -> impl Iterator<Item = &String> + Clone {
         self.rows.iter().filter_map(move |(_, row)| row.get(column)).filter(|cell| !is_gap(cell))
     }
 
@@ -176,8 +253,7 @@ impl Wide {
     /// What each column without a mapping is, as far as its name and cells tell.
     fn guess(&self, column: usize, nameless: &BTreeMap<String, usize>) -> Meaning {
         let name = &self.heading[column];
-        // Versions may look like numbers.
-        if SYSTEMS.contains(&name.trim().to_lowercase().as_str()) {
+        if self.is_of_systems(column) {
             return Meaning::System;
         }
         if !self.is_numeric(column) {
@@ -305,6 +381,11 @@ fn unit_of_rate(word: &str) -> Option<&'static str> {
 
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let table = table(input.text)?;
+    if let Some(name) = table.column_of_both_marks() {
+        let what =
+            format!("the column `{}` has decimals behind points, and another one behind commas", shortened(name));
+        return Err(FormatError::whole(what).with_hint("write all decimals of a table with one of both"));
+    }
     let mapped = &input.options.mappings;
     if let Some(unknown) = mapped.iter().find(|known| !table.heading.contains(&known.column)) {
         let what = format!("--map: there is no column `{}`", shortened(&unknown.column));
@@ -326,6 +407,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     }
     let meanings: Vec<Meaning> = meanings.into_iter().flatten().collect();
     let mut imported = Imported::new(READER.name, input.source, ["the order of the measurements", "what failed"]);
+    imported.notes.extend(table.note.clone());
     for (line, row) in &table.rows {
         if row.len() != table.heading.len() {
             let what = format!("{} fields, the heading has {}", row.len(), table.heading.len());
@@ -394,7 +476,8 @@ mod tests {
     #[test]
     fn a_proposal_for_thousands_of_columns_takes_no_minutes() {
         let heading: Vec<String> = (0..4_000).map(|column| format!("box{column} (ms)")).collect();
-        let table = Wide { rows: vec![(2, vec!["1.5".to_owned(); 4_000])], heading, has_decimal_comma: false };
+        let table =
+            Wide { rows: vec![(2, vec!["1.5".to_owned(); 4_000])], heading, has_decimal_comma: false, note: None };
         let began = std::time::Instant::now();
         assert!(table.proposal(&[]).contains("box3999@time:ms:lower"));
         assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
@@ -415,9 +498,34 @@ mod tests {
         ];
         for (text, with_point, with_comma) in figures {
             for (has_decimal_comma, figure) in [(false, with_point), (true, with_comma)] {
-                let table = Wide { heading: Vec::new(), rows: Vec::new(), has_decimal_comma };
+                let table = Wide { heading: Vec::new(), rows: Vec::new(), has_decimal_comma, note: None };
                 assert_eq!(table.figure(text), figure, "{text}");
             }
         }
+    }
+
+    fn figures_of(text: &str) -> (Vec<Option<f64>>, bool) {
+        let table = table(text).unwrap();
+        let last = table.heading.len() - 1;
+        (table.cells(last).map(|cell| table.figure(cell)).collect(), table.note.is_some())
+    }
+
+    #[test]
+    fn one_mark_of_decimals_holds_for_a_whole_table() {
+        for (text, figures, has_note) in [
+            ("side;latency_ms\na;0.981\nb;1.083\n", [0.981, 1.083], false),
+            ("tps;side;latency_ms\n242.54;a;4.123\n242;b;5.234\n", [4.123, 5.234], false),
+            ("side;latency_ms\na;4.123\nb;4.125\n", [4.123, 4.125], true),
+            ("side;tps\na;998\nb;1.012\n", [998.0, 1012.0], true),
+            ("side;latency_ms;tps\na;0,5;1.012\nb;0,6;1.013\n", [1012.0, 1013.0], false),
+            ("server;latency_ms;tps\n15.4;1,512;1.012\n16.1;1,612;1.013\n", [1012.0, 1013.0], false),
+            ("side;tps\na;1.205.000\nb;1.012\n", [1_205_000.0, 1012.0], false),
+            ("side\tlatency_ms\na\t0,981\nb\t1,083\n", [0.981, 1.083], false),
+            ("side\ttps\na\t1,081\nb\t1,083\n", [1081.0, 1083.0], false),
+        ] {
+            assert_eq!(figures_of(text), (figures.map(Some).to_vec(), has_note), "{text}");
+        }
+        let mixed = table("latency_ms;load\n0.981;0,5\n1.083;0,6\n").unwrap();
+        assert_eq!(mixed.column_of_both_marks(), Some("latency_ms"));
     }
 }
