@@ -1,13 +1,14 @@
 //! The commands and the SQL that a text shows of its load and that no reader knows. Results of one case below different ones are no
 //! repetitions of each other, nor to be compared.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexSet;
 use model::Value;
 
 use crate::imported::UNKNOWN_BENCHMARK;
-use crate::{Imported, NotUnderstood, between};
+use crate::{Imported, between};
 
 /// The key of results whose loads differ.
 pub const LOAD: &str = "load";
@@ -44,10 +45,50 @@ pub fn tell_loads_apart(imports: &mut [Imported]) {
 const TOOLS: [&str; 10] =
     ["pgbench", "sysbench", "fio", "diskspd", "go-ycsb", "ycsb", "mysqlslap", "go-tpc", "tpcc_start", "hammerdbcli"];
 
+/// A text in which each command stands in one line, with empty lines for those that it went on in.
+pub(crate) fn with_whole_commands(text: &str) -> Cow<'_, str> {
+    if !text.lines().any(goes_on) {
+        return Cow::Borrowed(text);
+    }
+    let mut whole = String::with_capacity(text.len());
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let (mut command, mut count) = (line.to_owned(), 1);
+        while let Some(front) = command.trim_end().strip_suffix('\\') {
+            let Some(next) = lines.next_if(|next| !next.trim().is_empty() && names_tool_or_goes_on(front, next)) else {
+                break;
+            };
+            // A shell prompts for each further line.
+            let next = next.trim_start();
+            command = format!("{} {}", front.trim_end(), next.strip_prefix("> ").unwrap_or(next));
+            count += 1;
+        }
+        whole.push_str(&command);
+        whole.extend(std::iter::repeat_n('\n', count));
+    }
+    if !text.ends_with('\n') {
+        whole.pop();
+    }
+    Cow::Owned(whole)
+}
+
+fn goes_on(line: &str) -> bool {
+    line.trim_end().ends_with('\\')
+}
+
+/// Tells whether a line that goes on is a command of a benchmark, as far as the next line shows.
+fn names_tool_or_goes_on(line: &str, next: &str) -> bool {
+    let is_command = |line: &str| {
+        line.trim_start().starts_with("$ ")
+            || line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup")
+    };
+    is_command(line) || is_command(next)
+}
+
 /// The loads that lines show.
-pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a NotUnderstood>) -> BTreeSet<String> {
+pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let (mut loads, mut statements) = (BTreeSet::new(), IndexSet::new());
-    for line in lines.map(|line| line.text.trim()) {
+    for line in lines.map(str::trim) {
         if is_sql(line) {
             statements.insert(line);
         }
@@ -70,7 +111,7 @@ const PREPARING: [&str; 4] = ["prepare", "cleanup", "-i", "--initialize"];
 
 /// The tool and its options, without places, lengths and outputs; `None` for one that makes or removes tables.
 fn command(line: &str) -> Option<String> {
-    let words: Vec<&str> = line.split_whitespace().take_while(|word| !ENDS.contains(word)).collect();
+    let words: Vec<&str> = line.split_whitespace().take_while(|word| !ends_command(word)).collect();
     let at = words.iter().position(|word| TOOLS.contains(&base_name(word)))?;
     let arguments = &words[at + 1..];
     let has_options = arguments.iter().any(|word| word.starts_with('-'));
@@ -94,8 +135,12 @@ fn command(line: &str) -> Option<String> {
     Some(format!("{tool} {}", options.into_iter().collect::<Vec<_>>().join(" ")))
 }
 
-/// Words of a shell behind a command.
-const ENDS: [&str; 8] = [">", ">>", "|", "&&", ";", "2>&1", "&", "<"];
+/// Tells whether a word of a shell stands behind a command: `|`, `2>&1`, `>run1.log`.
+fn ends_command(word: &str) -> bool {
+    ["|", "&&", ";", "&", "<"].contains(&word)
+        || word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with('>')
+}
+
 /// Options of pgbench without a value.
 const FLAGS: [&str; 8] = ["-C", "-N", "-S", "-l", "-n", "-r", "-v", "-k"];
 
@@ -146,6 +191,7 @@ fn says_nothing(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recognise::{Captions, Text, read};
 
     #[test]
     fn a_command_is_kept_without_places_and_lengths() {
@@ -159,8 +205,57 @@ mod tests {
             ),
             ("sysbench oltp_read_only --tables=10 prepare", None),
             ("we ran sysbench twice", None),
+            ("$ sysbench cpu --threads=2 run >run1.log 2>err", Some("sysbench --threads 2 cpu")),
         ] {
             assert_eq!(command(line).as_deref(), kept, "{line}");
+        }
+    }
+
+    fn loads_of(text: &str) -> BTreeSet<String> {
+        let options = crate::Options::default();
+        let text = Text {
+            text,
+            source: "f",
+            below: "f",
+            system: "f",
+            captions: Captions::Keys,
+            reader: None,
+            options: &options,
+        };
+        read(&text).unwrap().imports[0].loads.clone()
+    }
+
+    #[test]
+    fn commands_are_compared_to_their_ends() {
+        let slap = "Benchmark\n\tAverage number of seconds to run all queries: 0.5 seconds\n";
+        for (command, one, other) in [
+            ("$ pgbench -h db1.example.com -p 5432 -U postgres -c 8 -j 8 -D rows=N -f b.sql b", "10", "9999"),
+            (
+                "$ mysqlslap --concurrency=8 --iterations=10 --number-of-queries=100 --auto-generate-sql-load-type=N",
+                "read",
+                "write",
+            ),
+            (
+                "$ fio --name=a --filename=/dev/nvme0n1 --ioengine=libaio --iodepth=32 --rw=randread --bs=4k --direct=N",
+                "0",
+                "1",
+            ),
+            ("$ mysqlslap --concurrency=8 \\\n> --iterations=10 \\\n  --engine=N", "innodb", "myisam"),
+        ] {
+            let [one, other] = [one, other].map(|value| loads_of(&format!("{}\n{slap}", command.replace('N', value))));
+            assert!(!one.is_empty() && one.is_disjoint(&other), "{command}: {one:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_in_several_lines_is_made_one() {
+        for (text, whole) in [
+            ("$ sysbench cpu \\\n   --threads=2 \\\n run\nx", "$ sysbench cpu --threads=2 run\n\n\nx"),
+            ("$ A=1 \\\n  pgbench -S\n", "$ A=1 pgbench -S\n\n"),
+            ("a \\\nb\n", "a \\\nb\n"),
+            ("pgbench -S \\\n\nx\n", "pgbench -S \\\n\nx\n"),
+        ] {
+            assert_eq!(with_whole_commands(text), whole);
         }
     }
 }

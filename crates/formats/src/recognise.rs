@@ -13,7 +13,7 @@ use crate::loads;
 use crate::page;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
 use crate::sections::{Lines, Section, blocks, parts, sections};
-use crate::text::{shortened, with_plain_blanks, without_cut_number};
+use crate::text::{numbered, plain, shortened, with_plain_blanks, without_cut_number};
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
 /// What was found in a text.
@@ -61,6 +61,9 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let mut streams = clean(&with_plain_blanks(&unquoted(text.text)), |text| !of_text(text).is_empty());
     if text.text.ends_with('\n') {
         streams.iter_mut().for_each(|stream| stream.text.push('\n'));
+    }
+    for stream in &mut streams {
+        stream.text = loads::with_whole_commands(&stream.text).into_owned();
     }
     read_named(text, parts_of_streams(text, &streams)?)
 }
@@ -448,7 +451,9 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     {
         lines.insert(cut.line, cut);
     }
-    let loads = loads::of_lines(strange.iter().flat_map(BTreeMap::values));
+    let is_strange = |number| strange.as_ref().is_some_and(|lines| lines.contains_key(&number));
+    let lines = numbered(whole).filter(|(number, _)| is_strange(*number)).map(|(_, line)| plain(line));
+    let loads = loads::of_lines(lines.collect::<Vec<_>>().iter().map(String::as_str));
     all.imports.iter_mut().for_each(|import| import.loads.clone_from(&loads));
     all.not_understood = strange
         .into_iter()
