@@ -43,7 +43,9 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
                 summary.split_once(" - ").or_else(|| summary.split_once(": ")).unwrap_or((summary, ""));
             let name = name.trim();
             if run.total.is_some() || run.lines.iter().any(|known| known.name == name) {
-                runs.push(std::mem::take(&mut run));
+                // A command holds until the next one.
+                let next = Run { command: run.command, ..Run::default() };
+                runs.push(std::mem::replace(&mut run, next));
             }
             run.lines.push(Line { name, figures });
         } else if line.starts_with("tpmC:") {
@@ -167,4 +169,24 @@ fn errors(run: &Run<'_>, name: &str) -> f64 {
 
 fn figure(figures: &str, name: &str) -> Option<f64> {
     pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| leading(v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_holds_for_all_outputs_below_it() {
+        let output =
+            "[Summary] NEW_ORDER - Takes(s): 59.5, Count: 360, TPM: 362.5, Sum(ms): 1, Avg(ms): 9\ntpmC: 362.5\n";
+        let text = format!(
+            "$ tiup bench tpcc --warehouses 10 run\n{output}{output}$ tiup bench tpcc --warehouses 20 run\n{output}"
+        );
+        let options = crate::Options::default();
+        let input = Input { system: "a", is_named: false, source: "f", below: "f", text: &text, options: &options };
+        let found = read(&input).unwrap().imported.results;
+        let whole = found.iter().filter(|result| result.benchmark == "tpcc");
+        let warehouses: Vec<Option<&Value>> = whole.map(|result| result.keys.get("warehouses")).collect();
+        assert_eq!(warehouses, [10, 10, 20].map(Value::Int).each_ref().map(Some));
+    }
 }

@@ -1,6 +1,6 @@
 //! YCSB.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use model::{Role, Value};
@@ -50,6 +50,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             }
         }
     }
+    hold_commands(&mut runs);
     let unknown = ["the server", "the records and their number, unless its command stands there"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     for run in &runs {
@@ -57,6 +58,19 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     }
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
+}
+
+/// A command that stands once above several outputs is of all of them that have its operations.
+fn hold_commands(runs: &mut [Run<'_>]) {
+    for at in 1..runs.len() {
+        let (before, rest) = runs.split_at_mut(at);
+        let (before, run) = (&before[at - 1], &mut rest[0]);
+        let names =
+            |run: &Run<'_>| operations(run).into_iter().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
+        if run.command.is_none() && names(run) == names(before) {
+            run.command = before.command;
+        }
+    }
 }
 
 fn is_noise(line: &str) -> bool {
@@ -219,4 +233,28 @@ fn ended(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
     let counted = of.get("Operations").copied().unwrap_or(0.0);
     let counts_all = ok + others > 0.0 && (counted - ok - failed).abs() < (counted - ok).abs();
     Ended { succeeded: if counts_all { counted - failed } else { counted }, failed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_holds_for_all_outputs_below_it() {
+        let output = "[OVERALL], RunTime(ms), 10110\n[OVERALL], Throughput(ops/sec), 98.9\n[READ], Operations, 1000\n";
+        let command = "Command line: -db site.ycsb.db.JdbcDBClient -p recordcount=1000000 -t\n";
+        let load = output.replace("READ", "INSERT");
+        for (text, counts) in [
+            (format!("{command}{output}{output}"), [true, true]),
+            (format!("{output}{command}{output}"), [false, true]),
+            (format!("$ bin/ycsb load jdbc -p recordcount=10\n{load}{output}"), [true, false]),
+        ] {
+            let options = crate::Options::default();
+            let input = Input { system: "a", is_named: false, source: "f", below: "f", text: &text, options: &options };
+            let found = read(&input).unwrap().imported.results;
+            let whole = found.iter().filter(|result| result.benchmark == "ycsb");
+            let has_count: Vec<bool> = whole.map(|result| result.keys.contains_key("recordcount")).collect();
+            assert_eq!(has_count, counts, "{text}: {found:?}");
+        }
+    }
 }
