@@ -14,6 +14,7 @@ use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
 use self::configuration::Settings;
+use self::console::{minutes, users, without_progress};
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, number};
@@ -32,6 +33,8 @@ pub struct HammerDbOutput {
     pub streams: Vec<console::Stream>,
     /// Timings of the profiler, where there is no job.
     pub profile: Vec<Timing>,
+    /// What virtual users said of errors in runs without a result.
+    pub errors: Vec<String>,
     /// Foreign lines, and timings without a job.
     pub not_understood: Vec<NotUnderstood>,
 }
@@ -66,6 +69,8 @@ pub struct HammerDbJob {
     pub outcome: HammerDbResult,
     /// Virtual users that the console says failed: the others did its work.
     pub failed_users: u64,
+    /// What virtual users said of errors.
+    pub errors: Vec<String>,
     pub timings: Vec<Timing>,
 }
 
@@ -167,6 +172,8 @@ struct Lines {
     minutes: Option<i64>,
     /// Those that it said failed, before there was a result.
     failed_users: u64,
+    /// Errors of virtual users, before there was a result.
+    errors: Vec<String>,
     /// Whether the run of the console's last job goes on: other users of it may fail yet.
     is_running: bool,
     /// Runs of the console that ended without a result, by their last line.
@@ -194,12 +201,18 @@ impl Lines {
             job.minutes = self.minutes.take();
             (job.configuration, job.places) = (self.settings.conditions("tpcc"), self.settings.places());
             (job.virtual_users, job.database, job.failed_users) = (virtual_users, Some(database), failed_users);
+            job.errors = std::mem::take(&mut self.errors);
             self.console.push(job);
             self.is_running = true;
         } else if text == "FINISHED FAILED" {
             match self.console.last_mut() {
                 Some(job) if self.is_running => job.failed_users += 1,
                 _ => self.failed_users += 1,
+            }
+        } else if let Some(error) = user.and_then(|_| console::error_of_user(text)) {
+            match self.console.last_mut() {
+                Some(job) if self.is_running => job.errors.push(error),
+                _ => self.errors.push(error),
             }
         } else if line == "ALL VIRTUAL USERS COMPLETE" {
             self.run_ended(number);
@@ -230,6 +243,7 @@ impl Lines {
     /// have none either.
     fn run_ended(&mut self, number: u64) {
         let virtual_users = self.users.take();
+        self.output.errors.append(&mut self.errors);
         if std::mem::take(&mut self.failed_users) > 0 {
             self.broken.push(WithoutResult { line: number, virtual_users, ..WithoutResult::default() });
         }
@@ -378,6 +392,7 @@ impl HammerDbOutput {
         self.jobs.extend(other.jobs);
         self.without_result.extend(other.without_result);
         self.releases.extend(other.releases);
+        self.errors.extend(other.errors);
         self.streams.extend(other.streams);
         self.not_understood.extend(other.not_understood);
     }
@@ -397,6 +412,7 @@ impl HammerDbJob {
             minutes: None,
             outcome,
             failed_users: 0,
+            errors: Vec::new(),
             timings,
         }
     }
@@ -411,6 +427,7 @@ impl HammerDbJob {
         self.places.extend(other.places);
         self.minutes = self.minutes.or(other.minutes);
         self.failed_users = self.failed_users.max(other.failed_users);
+        self.errors.extend(other.errors);
         if self.timings.is_empty() {
             self.timings = other.timings;
         }
@@ -426,22 +443,6 @@ fn is_idle(line: &str) -> bool {
 
 fn is_id(word: &str) -> bool {
     word.len() == 24 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// A result without what a script printed on its line while it waited: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
-fn without_progress(line: &str) -> &str {
-    let at = line.rfind("Vuser ").filter(|at| line[*at..].contains(":TEST RESULT : "));
-    at.map_or(line, |at| &line[at..])
-}
-
-/// `24 Active Virtual Users configured`.
-fn users(text: &str) -> Option<u64> {
-    text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
-}
-
-/// `Timing test period of 5 in minutes`.
-fn minutes(text: &str) -> Option<i64> {
-    text.strip_prefix("Timing test period of ")?.strip_suffix(" in minutes")?.trim().parse().ok()
 }
 
 /// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
@@ -635,6 +636,8 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
         facts: [(system.to_owned(), facts)].into(),
         ..Imported::new(READER.name, source, unknown)
     };
+    let errors: Vec<String> = output.jobs.iter().flat_map(|job| &job.errors).chain(&output.errors).cloned().collect();
+    imported.notes.extend(console::note_of_errors(&errors));
     imported.note_not_understood(&output.not_understood);
     imported.note_failed();
     imported
@@ -661,6 +664,7 @@ fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
     let mut result = ImportedResult::new(system, benchmark);
     result.keys = keys(&job.configuration, job.virtual_users);
     result.places.clone_from(&job.places);
+    result.notes.extend(console::note_of_errors(&job.errors));
     if job.failed_users > 0 {
         let why = format!("{} virtual users failed (FINISHED FAILED): the result is of the others", job.failed_users);
         result.dropped = Some((model::RunState::Failed, why));

@@ -150,6 +150,18 @@ fn a_run_of_which_users_failed_is_no_result() {
 }
 
 #[test]
+fn errors_of_virtual_users_are_counted_and_named() {
+    let deadlock = "Vuser 2:Error in Virtual User 2: ERROR:  deadlock detected\n";
+    let result = "Vuser 1:TEST RESULT : System achieved 51234 NOPM from 118765 PostgreSQL TPM\n";
+    let text = format!("{deadlock}{result}{}ALL VIRTUAL USERS COMPLETE\n{result}", deadlock.replace('2', "3"));
+    let imported = import(&read(text.as_bytes()), "a", "f");
+    let note = "errors of virtual users: 2: ERROR:  deadlock detected (2 times)".to_owned();
+    assert!(imported.notes.contains(&note), "{:?}", imported.notes);
+    let with_errors: Vec<bool> = imported.results.iter().map(|result| result.notes.contains(&note)).collect();
+    assert_eq!(with_errors, [true, false]);
+}
+
+#[test]
 fn what_is_cut_or_strange_is_said_and_no_figure() {
     let cut = SCRIPT.rfind("\"TEST RESULT").unwrap();
     let only_json = &SCRIPT[SCRIPT.find("HAMMERDB RESULT").unwrap()..cut];

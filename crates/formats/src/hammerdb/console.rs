@@ -7,7 +7,7 @@ use model::{Direction, Measurement, Point, Reading, Role, Value};
 use super::Timing;
 use crate::ImportedResult;
 use crate::durations::{latency, us_of_ms};
-use crate::text::{leading_number, number};
+use crate::text::{leading_number, number, said};
 
 /// What a virtual user of TPROC-H did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -171,3 +171,39 @@ pub fn timing_measurements(timing: &Timing) -> Vec<Measurement> {
     found.push(Measurement::value(&id, "", Direction::Neither, Role::Diagnostic, timing.calls));
     found
 }
+
+/// A result without what a script printed on its line while it waited: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
+pub fn without_progress(line: &str) -> &str {
+    let at = line.rfind("Vuser ").filter(|at| line[*at..].contains(":TEST RESULT : "));
+    at.map_or(line, |at| &line[at..])
+}
+
+/// `24 Active Virtual Users configured`.
+pub fn users(text: &str) -> Option<u64> {
+    text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
+}
+
+/// `Timing test period of 5 in minutes`.
+pub fn minutes(text: &str) -> Option<i64> {
+    text.strip_prefix("Timing test period of ")?.strip_suffix(" in minutes")?.trim().parse().ok()
+}
+
+/// What `Error in Virtual User 2: ERROR:  deadlock detected` and the like say of an error; HammerDB goes on behind most of them.
+pub fn error_of_user(text: &str) -> Option<String> {
+    let of_user = text.strip_prefix("Error in Virtual User ").and_then(|rest| rest.split_once(':'));
+    let is_error = text.contains(" Error set RAISEERROR") || text.to_uppercase().starts_with("ERROR");
+    of_user.map(|(_, error)| error).or_else(|| is_error.then_some(text)).map(said)
+}
+
+/// Says how many errors there were, and what they were.
+pub fn note_of_errors(errors: &[String]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    errors.iter().for_each(|error| *counts.entry(error).or_default() += 1);
+    let named: Vec<String> =
+        counts.iter().take(NAMED).map(|(error, count)| format!("{error} ({count} times)")).collect();
+    let more = if counts.len() > NAMED { ", …" } else { "" };
+    (!errors.is_empty()).then(|| format!("errors of virtual users: {}: {}{more}", errors.len(), named.join(", ")))
+}
+
+/// Errors that a note names.
+const NAMED: usize = 3;
