@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use model::{Mark, MarkKind, Reading};
+use model::{Direction, Mark, MarkKind, Quantity, Reading};
 
 use crate::{Imported, ImportedResult, tidy};
 
@@ -11,11 +11,13 @@ use crate::{Imported, ImportedResult, tidy};
 const TELLING_DIGITS: usize = 12;
 /// The same for results of two systems, which are kept.
 const TELLING_OF_SIDES: usize = 8;
+/// Digits of a figure in three rows and more of a table.
+const TELLING_OF_TABLE: usize = 5;
 /// Figures of three results and more of one system, from which on they are not equal by chance.
 const TELLING_FIGURES: usize = 2;
 
 /// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
-/// twice, and an output that stands twice in a text, are no repetitions.
+/// twice, and an output that stands twice in a text, are no repetitions. Of few digits several in the same order are copies.
 pub fn leave_out_copies(imports: &mut [Imported]) {
     let mut known: BTreeSet<String> = BTreeSet::new();
     for import in imports.iter_mut() {
@@ -23,19 +25,48 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
             continue;
         }
         let before = import.results.len();
-        let (mut kept, mut rest) = (Vec::new(), std::mem::take(&mut import.results));
+        let (mut runs, mut rest) = (Vec::new(), std::mem::take(&mut import.results));
         while !rest.is_empty() {
             let behind = rest.split_off(length_of_run(&rest));
-            let is_copy = !known.insert(rest.iter().map(text_of).collect());
-            if !is_copy || digits(&rest) < TELLING_DIGITS {
-                kept.append(&mut rest);
-            }
-            rest = behind;
+            runs.push(std::mem::replace(&mut rest, behind));
         }
-        let copies = before - kept.len();
-        import.results = kept;
+        let of_blocks = copies_of_blocks(&runs);
+        for (mut run, is_of_block) in runs.into_iter().zip(of_blocks) {
+            let is_copy = !known.insert(run.iter().map(text_of).collect());
+            if !is_of_block && (!is_copy || digits(&run) < TELLING_DIGITS) {
+                import.results.append(&mut run);
+            }
+        }
+        let copies = before - import.results.len();
         note_copies(import, copies);
     }
+}
+
+/// Tells of each run whether it is one of several that stand in the same order further up: together they have digits enough.
+fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
+    let texts: Vec<String> = runs.iter().map(|run| run.iter().map(text_of).collect()).collect();
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut are_copies = vec![false; runs.len()];
+    for at in 0..runs.len() {
+        let earlier = places.entry(&texts[at]).or_default();
+        let lengths = earlier.iter().rev().take(MOST_PLACES).map(|from| {
+            let longest = (at - from).min(runs.len() - at);
+            (0..longest).take_while(|step| texts[from + step] == texts[at + step]).count()
+        });
+        let length = lengths.max().unwrap_or_default();
+        earlier.push(at);
+        if length > 1 && digits_of_runs(&runs[at..at + length]) >= TELLING_DIGITS {
+            are_copies[at..at + length].fill(true);
+        }
+    }
+    are_copies
+}
+
+/// Earlier runs with the same figures that are looked at.
+const MOST_PLACES: usize = 16;
+
+fn digits_of_runs(runs: &[Vec<ImportedResult>]) -> usize {
+    digits_in(figures(runs.iter().flatten()))
 }
 
 fn note_copies(import: &mut Imported, copies: usize) {
@@ -90,11 +121,18 @@ pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
     }
 }
 
-/// Marks three results and more of a case of a system that are equal in every figure: no three measurements are.
+/// Marks three results and more of a case of a system that are equal in every figure: no three measurements are. One figure of a
+/// table is enough, if it is one of a time or a rate.
 pub fn mark_equal_results(imports: &mut [Imported]) {
     let mut cases: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for result in imports.iter().filter(|import| !is_table(import)).flat_map(|import| &import.results) {
-        if figures(std::slice::from_ref(result)).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES {
+    let with_results = imports.iter().filter(|import| import.rules.is_none());
+    for (import, result) in with_results.flat_map(|import| import.results.iter().map(move |result| (import, result))) {
+        let is_telling = if is_table(import) {
+            has_measured_figure(result)
+        } else {
+            figures([result]).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES
+        };
+        if is_telling {
             cases.entry((result.system.clone(), case_of(result))).or_default().push(figures_of(result));
         }
     }
@@ -104,6 +142,15 @@ pub fn mark_equal_results(imports: &mut [Imported]) {
             result.marks.push(Mark::new(MarkKind::NoRepetition, "they equal each other in every figure"));
         }
     }
+}
+
+/// Tells whether a result has a time or a rate with digits enough not to come again by chance.
+fn has_measured_figure(result: &ImportedResult) -> bool {
+    result.measurements.iter().any(|measurement| {
+        let is_measured = matches!(Quantity::from_unit(&measurement.metric.unit), Quantity::Time | Quantity::Rate)
+            || measurement.metric.direction == Direction::Higher;
+        is_measured && matches!(measurement.reading, Reading::Value(value) if digits_in([value.to_string()]) >= TELLING_OF_TABLE)
+    })
 }
 
 /// How many results of each case of two systems have other figures.
@@ -147,14 +194,17 @@ fn figures_of(result: &ImportedResult) -> String {
 }
 
 fn digits(results: &[ImportedResult]) -> usize {
-    let values = figures(results);
-    values.iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
+    digits_in(figures(results))
+}
+
+fn digits_in(values: impl IntoIterator<Item = String>) -> usize {
+    values.into_iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
 }
 
 /// The different figures.
-fn figures(results: &[ImportedResult]) -> Vec<String> {
+fn figures<'a>(results: impl IntoIterator<Item = &'a ImportedResult>) -> Vec<String> {
     let mut values: Vec<String> = results
-        .iter()
+        .into_iter()
         .flat_map(|result| &result.measurements)
         .filter_map(|measurement| match measurement.reading {
             Reading::Value(value) => Some(value.to_string()),
@@ -218,5 +268,37 @@ mod tests {
         let each = import("a", &first)[0].results.len();
         assert_eq!((each, kept(parts)), (2, (vec![2 * each], 1)), "an equal statement of another run stays");
         assert_eq!(kept(import("a", TABLE)), (vec![2], 0), "rows of a table are as their author has them");
+    }
+
+    #[test]
+    fn a_block_of_results_is_a_copy_in_spite_of_few_digits() {
+        let job = |nopm: u32| format!("Vuser 1:TEST RESULT : System achieved {nopm} NOPM from 43210 MariaDB TPM\n");
+        let three = job(51234) + &job(51301) + &job(50987);
+        let quoted: String = three.lines().map(|line| format!("> {line}\n")).collect();
+        assert_eq!(kept(import("a", &format!("{three}\n{quoted}"))), (vec![3], 1));
+        assert_eq!(kept(import("a", &format!("{three}{}", job(51301)))), (vec![4], 0), "one may come again by chance");
+        let slap = |mean: &str| format!("Benchmark\n\tAverage number of seconds to run all queries: {mean} seconds\n");
+        let block: String = ["0.512", "0.533", "0.498", "0.527", "0.541"].map(slap).concat();
+        assert_eq!(kept(import("a", &block.repeat(3))), (vec![5], 1));
+        let few = slap("0.51") + &slap("0.52");
+        assert_eq!(kept(import("a", &few.repeat(2))), (vec![4], 0));
+    }
+
+    fn marked(text: &str) -> Vec<bool> {
+        let mut imports = import("a", text);
+        super::mark_equal_results(&mut imports);
+        imports[0].results.iter().map(|result| !result.marks.is_empty()).collect()
+    }
+
+    #[test]
+    fn equal_rows_of_a_table_are_no_repetitions() {
+        let table = |unit: &str, values: &[&str]| -> String {
+            let rows = values.iter().map(|value| format!("a,8,x,{unit},{value}\n"));
+            format!("system,clients,metric,unit,value\n{}", rows.collect::<String>())
+        };
+        assert_eq!(marked(&table("tx/s", &["1003.27"; 6])), [true; 6]);
+        assert_eq!(marked(&table("tx/s", &["1003.27", "1003.27", "1003.28"])), [false; 3]);
+        assert_eq!(marked(&table("bytes", &["1003520"; 6])), [false; 6], "a size may be the same each time");
+        assert_eq!(marked(&table("ms", &["0.5"; 6])), [false; 6]);
     }
 }
