@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use indexmap::IndexSet;
 
 use crate::captions::{bare, is_warm_up};
+use crate::loads;
 use crate::sections::Lines;
 pub use file_names::{Counting, without_numbers_of_runs};
 use line::{Line, counted_shapes, distinct_texts};
@@ -39,21 +40,51 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     }
     let counted = counted_shapes(&above);
     let mut first = BTreeMap::new();
-    let mut captions: Vec<Vec<String>> =
-        above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect();
-    let is_separator =
-        captions.len() > 2 && captions[0].is_empty() && captions[2..].iter().all(|one| *one == captions[1]);
+    let captions: Vec<Vec<String>> = above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect();
+    let mut captions: Vec<Caption> = captions.into_iter().map(Caption::from_lines).collect();
+    let is_separator = captions.len() > 2
+        && captions[0].conditions.is_empty()
+        && captions[2..].iter().all(|one| one.conditions == captions[1].conditions)
+        && !captions[1].conditions.iter().any(|line| sets_something(line));
     if is_separator {
-        captions.iter_mut().for_each(Vec::clear);
+        captions.iter_mut().for_each(|caption| caption.conditions.clear());
     }
     for at in 1..captions.len() {
+        let (before, rest) = captions.split_at_mut(at);
         // `Run 1` behind a warm-up is none.
-        let ends_warm_up = !above[at].is_empty() && captions[at - 1].iter().any(|line| is_warm_up(line));
-        if captions[at].is_empty() && !ends_warm_up {
-            captions[at] = captions[at - 1].clone();
+        let is_run_said = above[at].iter().any(|line| !loads::is_command(&line.text));
+        let ends_warm_up = is_run_said && before[at - 1].conditions.iter().any(|line| is_warm_up(line));
+        rest[0].take_over(&before[at - 1], !ends_warm_up);
+    }
+    captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
+}
+
+/// The lines above results: each kind holds until the next lines of the kind.
+struct Caption {
+    conditions: Vec<String>,
+    /// What the shell shows of the load.
+    commands: Vec<String>,
+}
+
+impl Caption {
+    fn from_lines(lines: Vec<String>) -> Caption {
+        let (commands, conditions) = lines.into_iter().partition(|line| loads::is_command(line));
+        Caption { conditions, commands }
+    }
+
+    fn take_over(&mut self, before: &Caption, with_conditions: bool) {
+        if self.conditions.is_empty() && with_conditions {
+            self.conditions.clone_from(&before.conditions);
+        }
+        if self.commands.is_empty() {
+            self.commands.clone_from(&before.commands);
         }
     }
-    captions
+}
+
+/// Tells whether a line sets something, so that results above the first such line are of something else.
+fn sets_something(line: &str) -> bool {
+    line.contains('=') || line.to_lowercase().contains(" set ")
 }
 
 /// A name of each caption: its lines, of long ones and commands the words in which they differ.
@@ -143,6 +174,30 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_holds_until_the_next_one() {
+        for (first, second) in [
+            ("server 15.4", "server 16.0"),
+            ("psql (15.4)", "psql (16.0)"),
+            ("PostgreSQL 15.4 on x86_64-pc-linux-gnu", "PostgreSQL 16.0 on x86_64-pc-linux-gnu"),
+            ("$ export PGOPTIONS=\"-c jit=on\"", "$ export PGOPTIONS=\"-c jit=off\""),
+            ("$ psql -c \"ALTER SYSTEM SET jit = on\"", "$ psql -c \"ALTER SYSTEM SET jit = off\""),
+            ("# mount -o noatime /dev/sdb /data", "# mount -o atime /dev/sdb /data"),
+            ("+ sysctl -w vm.swappiness=1", "+ sysctl -w vm.swappiness=60"),
+            ("$ date", "$ sudo systemctl restart postgresql"),
+        ] {
+            for command in ["$ pgbench -T60 b\nR\n", "$ sysbench cpu run\nR\n", "R\n"] {
+                let runs = command.repeat(3);
+                let found = captions_of(&format!("{first}\n{runs}{second}\n{runs}"));
+                let text = format!("{command}: {found:?}");
+                assert!(found[..3].iter().all(|name| *name == found[0]), "{text}");
+                assert!(found[3..].iter().all(|name| *name == found[3] && *name != found[0]), "{text}");
+            }
+        }
+        let restarts = "$ pgbench b\nR\n$ systemctl restart pg\n".repeat(3);
+        assert_eq!(captions_of(&restarts)[1..], captions_of(&restarts)[..2], "it stands between all of them");
+    }
+
+    #[test]
     fn every_other_line_names_what_stands_below_it() {
         for (text, expected) in [
             ("=== master ===\nR\n=== patched ===\nR\n=== master ===\nR\n", &["master", "patched", "master"][..]),
@@ -167,6 +222,15 @@ mod tests {
                 &["100000 of 100000 tuples (100%)", "500000 of 500000 tuples (100%)"],
             ),
             ("jit 0 run 1\nR\njit 1 run 1\nR\n", &["jit 0 run 1", "jit 1 run 1"]),
+            ("Warmup run\n$ pgbench b\nR\nRun 1\n$ pgbench b\nR\nRun 2\nR\n", &["Warmup run", "", ""]),
+            (
+                "on\n$ pgbench -S b\nR\n$ pgbench -N b\nR\noff\n$ pgbench -S b\nR\n$ pgbench -N b\nR\n",
+                &["on $ pgbench -S", "on $ pgbench -N", "off $ pgbench -S", "off $ pgbench -N"],
+            ),
+            (
+                "x\n$ pgbench -S b\nR\ny\nR\nx\n$ pgbench -N b\nR\ny\nR\n",
+                &["x $ pgbench -S", "y $ pgbench -S", "x $ pgbench -N", "y $ pgbench -N"],
+            ),
         ] {
             assert_eq!(captions_of(text), expected, "{text}");
         }

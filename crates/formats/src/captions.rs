@@ -266,11 +266,20 @@ pub fn is_of_run(words: &str) -> bool {
             && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
 }
 
-/// Tells whether words name what ran before the runs: `Warmup run`, `=== WARM-UP ===`.
+/// Tells whether words name what ran before the runs: `Warmup run`, `=== WARM-UP ===`, `First run (please ignore)`.
 pub fn is_warm_up(words: &str) -> bool {
-    let lower =
-        words.to_lowercase().replace("warm up", "warmup").replace("warm-up", "warmup").replace("warming up", "warmup");
-    lower.contains("warmup") && is_of_run(&lower.replace("warmup", "").replace("phase", ""))
+    const SPELLINGS: [&str; 6] = ["warm up", "warm-up", "warming up", "aufwärmlauf", "aufwärmphase", "aufwärmen"];
+    const LEFT_OUT: [&str; 5] = ["discard", "discarded", "excluded", "ignore", "ignored"];
+    const AROUND: [&str; 8] = ["be", "cache", "caches", "cold", "please", "result", "results", "to"];
+    let lower = SPELLINGS.iter().fold(words.to_lowercase(), |words, spelling| words.replace(spelling, "warmup"));
+    let is_one_of = |word: &str, of: &[&str]| of.contains(&word.trim_matches(|c: char| !c.is_alphabetic()));
+    let is_left_out = lower.split_whitespace().any(|word| is_one_of(word, &LEFT_OUT));
+    let kept = lower
+        .split_whitespace()
+        .filter(|word| !is_left_out || !(is_one_of(word, &LEFT_OUT) || is_one_of(word, &AROUND)));
+    let kept = kept.collect::<Vec<_>>().join(" ");
+    let is_named = kept.contains("warmup") || (is_left_out && kept.contains(char::is_alphabetic));
+    is_named && is_of_run(&kept.replace("warmup", "").replace("phase", ""))
 }
 
 /// Tells whether a heading or title is the number of a run. That of a test may be another test.
@@ -349,4 +358,28 @@ fn has_clock(line: &str) -> bool {
     let bytes = line.as_bytes();
     (1..bytes.len().saturating_sub(2))
         .any(|at| bytes[at] == b':' && [at - 1, at + 1, at + 2].iter().all(|at| bytes[*at].is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warm_up_is_known_by_many_names() {
+        for (words, expected) in [
+            ("Warm-up", true),
+            ("Warm-up run (ignore):", true),
+            ("warmup (discarded)", true),
+            ("Aufwärmlauf", true),
+            ("First run (cold cache, please ignore):", true),
+            ("First run", false),
+            ("Ignore", false),
+            ("ignored errors", false),
+            ("warmup of 16.2", false),
+            ("cold cache", false),
+            ("Measured runs", false),
+        ] {
+            assert_eq!(is_warm_up(words), expected, "{words}");
+        }
+    }
 }

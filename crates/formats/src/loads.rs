@@ -106,6 +106,13 @@ fn is_sql(line: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning)) && (line.starts_with('\\') || line.ends_with(';'))
 }
 
+/// Tells whether a line is the command of a load.
+pub(crate) fn is_command(line: &str) -> bool {
+    let has_prompt = line.starts_with(['$', '+', '#']);
+    let names_tool = || line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup");
+    command(line).is_some() || (has_prompt && names_tool())
+}
+
 /// Arguments by which a tool makes or removes tables.
 const PREPARING: [&str; 4] = ["prepare", "cleanup", "-i", "--initialize"];
 

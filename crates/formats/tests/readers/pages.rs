@@ -266,7 +266,38 @@ fn a_lone_table_of_markdown_is_a_wide_table() {
 fn warm_ups_are_left_out() {
     check("Warmup run\nR\nRun 1\nR\nRun 2\nR\n", &[("f", 4)]);
     check("=== WARMUP ===\nR\n=== RUN 1 ===\nR\n", &[("f", 2)]);
+    for caption in
+        ["Warm-up run (ignore):", "warmup (discarded)", "Aufwärmlauf:", "First run (cold cache, please ignore):"]
+    {
+        check(&format!("{caption}\nR\nMeasured runs:\nR\nR\n"), &[("f", 4)]);
+        check(&format!("{caption}\n$ pgbench b\nR\nRun 1\n$ pgbench b\nR\nRun 2\n$ pgbench b\nR\n"), &[("f", 4)]);
+    }
     check("## Old\n### Warm-up\nB\n### Run 1\nB\n## New\nB\n", &[("Old", 2), ("New", 2)]);
+}
+
+#[test]
+fn a_caption_holds_for_all_commands_below_it() {
+    for (first, second) in
+        [("server 15.4", "server 16.0"), ("psql (15.4)", "psql (16.0)"), ("=== on ===", "=== off ===")]
+    {
+        let commands = "$ pgbench -T60 b\nR\n".repeat(3);
+        let found = systems(&format!("{first}\n{commands}{second}\n{commands}"));
+        let counts: Vec<usize> = found.iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [6, 6], "{found:?}");
+    }
+    for line in [
+        "$ export PGOPTIONS=\"-c jit=off\"",
+        "$ psql -c \"ALTER SYSTEM SET jit = off\"",
+        "# mount -o noatime /dev/sdb /data",
+        "# mount /dev/sdb /data",
+        "+ sysctl -w vm.swappiness=1",
+        "$ sudo systemctl restart postgresql",
+    ] {
+        let commands = "$ pgbench -T60 b\nR\n".repeat(3);
+        let found = systems(&format!("{commands}{line}\n{commands}"));
+        let counts: Vec<usize> = found.iter().map(|(_, count)| *count).collect();
+        assert_eq!(counts, [6, 6], "{found:?}");
+    }
 }
 
 #[test]
