@@ -1,11 +1,11 @@
 //! The answer where nothing is compared.
 
 use model::metric::{CAPACITY, CAPACITY_CLIENTS};
-use model::{Promise, Quantity};
+use model::{MarkKind, Promise, Quantity};
 
 use super::names::quote_name;
 use super::{FEW, asks_for_more, fits, has_too_few_clients, joined, more_at_once, named};
-use crate::comparison::{Bound, Figure};
+use crate::comparison::{Bound, Figure, Warning};
 use crate::labels::figure_of;
 use crate::number::{RowUnit, Script, count};
 use crate::text::clean;
@@ -89,8 +89,12 @@ fn carried(figures: &[Figure], trail: &str) -> Option<String> {
             let rate = rates.iter().find(|rate| load.metric.id == CAPACITY_CLIENTS && is_rate_of(load, rate));
             let rate = rate.and_then(|rate| Some(format!(", at {}", figure_with_unit(rate)?))).unwrap_or_default();
             let name = quote_name(&load.benchmark);
-            let part =
-                format!("{}{new} in {name}{}{rate}{}", load_text(load), label_after(load, ", "), limit(load, &loads));
+            let part = format!(
+                "{}{new} in {name}{}{rate}{}",
+                load_text(load),
+                label_after(load, ", "),
+                whose_limit(load, &loads)
+            );
             promised = within;
             part
         })
@@ -105,8 +109,13 @@ fn carried(figures: &[Figure], trail: &str) -> Option<String> {
     fitting.next().or_else(|| Some(text(&parts[..1], "")))
 }
 
-/// What more at once may carry, unless another case had more.
-fn limit(load: &Figure, loads: &[&Figure]) -> &'static str {
+/// Says that the limit is not the system's: the load generator was at its own, or more at once may carry more, unless another
+/// case had more.
+fn whose_limit(load: &Figure, loads: &[&Figure]) -> &'static str {
+    let is_of_client = |warning| matches!(warning, &Warning::Marked { kind: MarkKind::ClientSaturated, .. });
+    if load.warnings.iter().any(is_of_client) {
+        return " (the load generator was at its limit)";
+    }
     let is_surpassed = loads.iter().any(|other| {
         let is_of_case = other.benchmark == load.benchmark && asks_for_more(&other.case, &load.case, &load.metric);
         is_of_case || (other.benchmark == load.benchmark && other.side.estimate > load.side.estimate)

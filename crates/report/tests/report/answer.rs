@@ -144,6 +144,25 @@ fn a_mark_that_voids_leaves_no_verdict_to_read() {
 }
 
 #[test]
+fn a_limit_of_the_load_generator_is_not_the_system_s() {
+    let answer = |is_saturated: bool| {
+        let systems = vec![("db".to_owned(), (|_| 4_000.0) as fn(_) -> f64)];
+        let mut made = Builder { systems, clients: vec![4], ..Builder::default() }.build();
+        for stored in &mut made.evidence.measurements {
+            if stored.measurement.metric.id == "throughput" {
+                stored.measurement.metric.id = model::metric::CAPACITY.to_owned();
+            }
+        }
+        if is_saturated {
+            made.mark(1, MarkKind::ClientSaturated, "both threads were busy");
+        }
+        set(&made).answer
+    };
+    assert!(answer(true).contains("in select-update (the load generator was at its limit)."), "{}", answer(true));
+    assert!(answer(false).contains("db carries") && !answer(false).contains("generator"), "{}", answer(false));
+}
+
+#[test]
 fn too_few_clients_in_a_few_runs_are_no_headline() {
     let of = |marked: usize| {
         let mut made = Builder { clients: vec![4], ..Builder::default() }.build();
