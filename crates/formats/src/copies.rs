@@ -42,28 +42,18 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
     }
 }
 
-/// Tells of each run whether it is one of several that stand in the same order further up: together they have digits enough.
+/// Tells of each run whether it is of a block that was pasted again: all runs are one block, time after time, which has digits enough.
 fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
     let texts: Vec<String> = runs.iter().map(|run| run.iter().map(text_of).collect()).collect();
-    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut are_copies = vec![false; runs.len()];
-    for at in 0..runs.len() {
-        let earlier = places.entry(&texts[at]).or_default();
-        let lengths = earlier.iter().rev().take(MOST_PLACES).map(|from| {
-            let longest = (at - from).min(runs.len() - at);
-            (0..longest).take_while(|step| texts[from + step] == texts[at + step]).count()
-        });
-        let length = lengths.max().unwrap_or_default();
-        earlier.push(at);
-        if length > 1 && digits_of_runs(&runs[at..at + length]) >= TELLING_DIGITS {
-            are_copies[at..at + length].fill(true);
-        }
-    }
-    are_copies
+    let is_block = |length: &usize| {
+        runs.len().is_multiple_of(*length) && (*length..runs.len()).all(|at| texts[at] == texts[at - length])
+    };
+    let has_failed = runs.iter().flatten().any(|result| result.dropped.is_some());
+    let length =
+        (2..=runs.len() / 2).find(is_block).filter(|length| digits_of_runs(&runs[..*length]) >= TELLING_DIGITS);
+    let first = length.filter(|_| !has_failed).unwrap_or(runs.len());
+    (0..runs.len()).map(|at| at >= first).collect()
 }
-
-/// Earlier runs with the same figures that are looked at.
-const MOST_PLACES: usize = 16;
 
 fn digits_of_runs(runs: &[Vec<ImportedResult>]) -> usize {
     digits_in(figures(runs.iter().flatten()))
