@@ -105,15 +105,25 @@ impl Watched {
         }
     }
 
-    /// The machine's logical processors: by the time that it counted, which in short runs is too coarse, and never fewer than
+    /// The machine's logical processors: by the time that it counted, which in short runs is too coarse, and there and at least
     /// those that étalon itself may use.
     pub fn cores(&self) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
         let counted = match &self.cpu {
-            Ok(cpu) if seconds > 0.0 => Some((cpu.of_core_seconds / seconds).round()),
+            Ok(cpu) if self.elapsed >= SHORTEST => Some((cpu.of_core_seconds / seconds).round()),
+            Ok(_) => Some(0.0),
             _ => None,
         };
         counted.map(|cores| cores.max(crate::cpu::available_cores() as f64))
+    }
+
+    /// Counted times of a short run may be those of a longer one: others used no more cores than there are.
+    fn with_no_more_than_there_are(mut self) -> Watched {
+        if let (Some(cores), Ok(load)) = (self.cores(), &mut self.others) {
+            load.mean_cores = load.mean_cores.min(cores);
+            load.peak_cores = load.peak_cores.min(cores);
+        }
+        self
     }
 }
 
@@ -176,7 +186,7 @@ impl Sampler {
         let cost = cost_so_far.and_then(|first| Ok(first + own_cost?));
         let stopped = usage.as_ref().ok().and_then(OtherUsage::stopped);
         let others = usage.map(|usage| usage.other_load(elapsed, peak_cores));
-        Watched { elapsed, others, cpu, stopped, before, after, cost, looks }
+        Watched { elapsed, others, cpu, stopped, before, after, cost, looks }.with_no_more_than_there_are()
     }
 }
 
@@ -220,6 +230,18 @@ mod tests {
         let watched = Watch::start(&Measured::default()).stop();
         assert_eq!(watched.looks, 2);
         drop(Watch::start(&Measured::default()));
+    }
+
+    #[test]
+    fn a_short_run_has_no_more_cores_than_the_machine() {
+        let mut watched = Watched::unknown("not asked".to_owned());
+        watched.elapsed = Duration::from_millis(300);
+        watched.cpu = Ok(MachineCpu { busy_share: 1.0, steal_share: 0.0, of_core_seconds: 1_000.0 });
+        watched.others = Ok(OtherLoad { mean_cores: 9e9, peak_cores: 9e9, programs: Vec::new(), used: Vec::new() });
+        let watched = watched.with_no_more_than_there_are();
+        let cores = crate::cpu::available_cores() as f64;
+        assert_eq!(watched.cores(), Some(cores));
+        assert_eq!(watched.others.unwrap().mean_cores, cores);
     }
 
     /// Whatever the machine does, each second costs little.
