@@ -25,7 +25,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return without_a_verb(&args::guessed::with_advice(error)),
+        Err(error) => return without_a_verb(error),
     };
     let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
     let ended = commands::dispatch(cli.command, printer);
@@ -40,8 +40,15 @@ fn main() -> ExitCode {
 }
 
 /// Prints help or the version to stdout, or what is wrong with the arguments to stderr.
-fn without_a_verb(error: &clap::Error) -> ExitCode {
+fn without_a_verb(error: clap::Error) -> ExitCode {
     let printer = printer::Printer::new(args::Color::Auto, false, false);
+    let error = match args::guessed::answer(&args::guessed::arguments(), error) {
+        Ok(answer) => {
+            printer.error(&answer);
+            return answer.exit.into();
+        }
+        Err(error) => error,
+    };
     if error.use_stderr() {
         printer.always(error.render().to_string().trim_end());
         return exit::Exit::UserError.into();

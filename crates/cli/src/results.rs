@@ -7,7 +7,10 @@ use report::cross_experiment::{JoinedSeries, Source, join};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
+use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, typed};
+use crate::ask::words::ending as ending_of;
 use crate::error::CliError;
+use crate::printer::Printer;
 
 /// A store's content with its histograms.
 pub struct Results {
@@ -59,7 +62,7 @@ pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [S
             [] | [_] | [_, _] => Ok((vec![Side::parse(first)], others)),
             [_, _, more, ..] => {
                 Err(CliError::user(format!("`{more}` is one too many: a store is compared by two of its systems"))
-                    .hint("`etalon compare STORE A B`, or several stores: `etalon compare OLD.etalon NEW.etalon`"))
+                    .hint(format!("type `{}`", typed(&["compare", first, &others[0], &others[1]]))))
             }
         };
     }
@@ -78,6 +81,60 @@ pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [S
 fn is_system(store: &str, name: &str) -> bool {
     !has_extension(Path::new(name))
         && Store::open_read_only(Path::new(store)).ok().is_some_and(|store| store.header().plan.system(name).is_some())
+}
+
+/// The arguments without reports of étalon's, which lie next to the stores that they are of.
+///
+/// # Errors
+/// One is a folder, or a file of another tool: says what to type.
+pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Result<Vec<String>, CliError> {
+    let is_report =
+        |word: &String| ["html", "htm"].iter().any(|ending| ending_of(word) == *ending) && Path::new(word).is_file();
+    let has_stores = arguments.iter().any(|word| has_extension(&Side::parse(word).store));
+    let (reports, kept): (Vec<String>, Vec<String>) =
+        arguments.iter().cloned().partition(|word| has_stores && is_report(word));
+    if !reports.is_empty() {
+        printer.note(&format!("left out, as reports and no stores: {}", reports.join(", ")));
+    }
+    let Some(first) = kept.first().filter(|first| !has_extension(Path::new(first))) else { return Ok(kept) };
+    let path = Path::new(first);
+    if path.is_dir() {
+        let error = CliError::user(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
+        let stores = stores_in(path);
+        return Err(match stores.as_slice() {
+            [] => error.hint(format!(
+                "it holds none; results of other tools are read by `{}`",
+                typed(&["import", first, "-o", &imported_name(std::slice::from_ref(first))])
+            )),
+            [one] => error.hint(format!("type `{}`", typed(&[verb, one]))),
+            many if verb == "gate" => {
+                many.iter().fold(error, |error, store| error.hint(format!("`{}`", typed(&[verb, store]))))
+            }
+            many => {
+                let words: Vec<&str> = std::iter::once(verb).chain(many.iter().map(String::as_str)).collect();
+                error.hint(format!("type `{}`", typed(&words)))
+            }
+        });
+    }
+    let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
+    if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {
+        let [import, compare] = import_and_compare(&files);
+        let what = format!("`{first}` is no store: results of other tools are imported first");
+        return Err(CliError::user(what).hint(format!("type `{import}`, then `{compare}`")));
+    }
+    Ok(kept)
+}
+
+/// The stores of a folder, by name.
+fn stores_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut stores: Vec<String> = entries
+        .map(|entry| entry.path())
+        .filter(|path| has_extension(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    stores.sort();
+    stores
 }
 
 /// Opens one store, or joins several, of which the others are compared with the first.

@@ -1,133 +1,453 @@
-//! What other tools call an option or a verb, and what to type here.
+//! What other tools call an option or a verb, and what to type here: the whole line, with the user's own words.
+
+mod line;
+mod words;
+
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory as _, Parser as _};
+
+use self::line::{Line, is_option, is_sqlite, quote};
+pub use self::line::{has_sqlite_magic, is_store, system, typed};
+use self::words::{For, Meaning, VERBS};
+use crate::args::Cli;
+use crate::error::CliError;
 
 /// Options that are never proposed for a slip of the pen: each gives something up.
 const NEVER_PROPOSED: [&str; 4] =
     ["--i-will-lose-the-data-on", "--allow-unequal-durability", "--allow-sequential-order", "--allow-different-rows"];
 
-/// Options of pgbench, sysbench and others that mean something else here or have no option, with what to type.
-const OPTIONS: &[(&[&str], &str)] = &[
-    (
-        &["-T", "--time", "--duration", "--run-time", "--runtime"],
-        "`--for 5m` is the time of the whole experiment, `--set schedule.duration=60s` that of each run",
-    ),
-    (&["-t", "--transactions"], "`--set schedule.transactions=10000` ends each run after so many"),
-    (&["-f", "--file"], "`--script FILE` runs a script of your own"),
-    (&["-b", "--builtin"], "`--script NAME` runs a built-in script: `etalon list` has the names"),
-    (&["-S", "--select-only"], "`--script select-only`"),
-    (&["-N", "--skip-some-updates"], "`--script simple-update`"),
-    (&["-i", "--initialize"], "étalon makes the tables of its scripts by itself: `--scale 20` says how large"),
-    (&["-M", "--protocol"], "`--set 'benchmarks.*.protocol=simple'`, or `extended` or `prepared`"),
-    (&["-R", "--rate"], "`--set 'benchmarks.*.rate=100'` is a rate in transactions a second"),
-    (&["-L", "--latency-limit"], "`--set 'benchmarks.*.latency_limit=20ms'`"),
-    (&["-D", "--define"], "`--set 'benchmarks.*.define=\"x=1\"'` sets a variable of a script"),
-    (&["-C", "--connect"], "`--set 'benchmarks.*.reconnect=1'` makes each connection anew"),
-    (&["-P", "--progress", "--report-interval"], "étalon shows how far it is by itself, and stores each second"),
-    (&["-n", "--no-vacuum"], "leave it out: `--set 'benchmarks.*.tables=none'` works on tables as they are"),
-    (
-        &["-U", "--username", "--user", "--host", "-p", "--port", "-d", "--dbname", "--db", "--mysql-host"],
-        "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`",
-    ),
-    (&["--iterations", "--repeat", "--runs", "--count"], "`--rounds 10` runs every case so often"),
-    (&["--warmup", "--warm-up"], "`--set schedule.warmup=5s` is the warm-up of each run"),
-    (
-        &["--promise", "--max-latency", "--slo", "--p95"],
-        "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time",
-    ),
-    (
-        &["--tables", "--table-size", "--table_size"],
-        "`--scale 20` is the size of pgbench's tables, 100,000 rows a step",
-    ),
-];
+/// Folder of a line that runs and then judges: the store in it is the only one.
+const CI_FOLDER: &str = "ci-results";
 
-/// Verbs of other tools, with what to type.
-const VERBS: &[(&[&str], &str)] = &[
-    (
-        &["replay", "capture", "record"],
-        "étalon replays no recorded traffic: write what the application asks as a script, `etalon run URL --script my.sql`; \
-         pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
-    ),
-    (&["bench", "benchmark", "test", "start", "prepare", "measure"], "`etalon run` measures"),
-    (&["diff", "cmp"], "`etalon compare STORE` compares"),
-    (&["ls", "history"], "`etalon list` lists what is built in, `etalon show STORE` what a store holds"),
-    (&["check", "validate", "dry-run"], "`etalon plan` checks a plan and touches nothing"),
-    (&["continue"], "`etalon resume STORE` goes on"),
-];
-
-/// Puts what to type in the place of clap's guess, where the word is known from elsewhere.
+/// Answers arguments that étalon does not take with the line to type.
 ///
-/// The usage goes with the guess, which clap writes into it.
-pub fn with_advice(mut error: clap::Error) -> clap::Error {
-    let (invalid, proposed, known) = match error.kind() {
-        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg, OPTIONS),
-        ErrorKind::InvalidSubcommand => (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand, VERBS),
-        _ => return error,
+/// # Errors
+/// There is no such line: clap's own error, without its guesses that lead nowhere.
+pub fn answer(arguments: &[String], error: clap::Error) -> Result<CliError, clap::Error> {
+    let mut etalon = Cli::command();
+    etalon.build();
+    let answered = match named_verb(arguments, &etalon) {
+        Some((verb, rest)) if etalon.find_subcommand(&verb).is_some() => own(&verb, &rest, &etalon, error.kind()),
+        Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => other(&verb, &rest, &etalon),
+        _ if matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) => {
+            without_verb(arguments, &etalon)
+        }
+        _ => None,
     };
-    let Some(ContextValue::String(word)) = error.get(invalid) else { return error };
-    let word = word.split(['=', ' ']).next().unwrap_or_default().to_owned();
-    if let Some(advice) = advice(known, &word) {
-        error.remove(proposed);
-        error.remove(ContextKind::Usage);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
-    } else if matches!(error.get(proposed), Some(ContextValue::String(option)) if NEVER_PROPOSED.contains(&option.as_str()))
+    answered.ok_or_else(|| without_guesses(error))
+}
+
+/// The words of this command line, without the program's name.
+pub fn arguments() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The lines that read files of other tools and compare them.
+pub fn import_and_compare(files: &[String]) -> [String; 2] {
+    let store = imported_name(files);
+    let import = ["import".to_owned()].into_iter().chain(files.iter().cloned()).chain(["-o".to_owned(), store.clone()]);
+    [typed(&import.collect::<Vec<_>>()), typed(&["compare".to_owned(), store])]
+}
+
+/// `old-vs-new.etalon` for `a/old.txt` and `b/new.txt`; numbered where it is taken.
+pub fn imported_name(files: &[String]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for file in files.iter().take(2) {
+        let label = file.split_once('=').filter(|_| !Path::new(file).exists()).map(|(label, _)| label.to_owned());
+        let stem = || Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name: String = label
+            .or_else(stem)
+            .unwrap_or_default()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            .collect();
+        let name = name.trim_matches(['-', '.']).to_owned();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let name = if names.is_empty() { "imported".to_owned() } else { names.join("-vs-") };
+    let numbered = (2..).map(|number| format!("{name}-{number}.{}", store::EXTENSION));
+    std::iter::once(format!("{name}.{}", store::EXTENSION))
+        .chain(numbered)
+        .find(|file| !Path::new(file).exists())
+        .unwrap_or_default()
+}
+
+/// The first word that is no option, if it is a verb of étalon's or of another tool, with all the others.
+fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<String>)> {
+    let at = arguments.iter().position(|word| !is_option(word))?;
+    let verb = arguments[at].clone();
+    let is_known =
+        etalon.find_subcommand(&verb).is_some() || VERBS.iter().any(|(names, ..)| names.contains(&verb.as_str()));
+    let mut rest = arguments.to_vec();
+    rest.remove(at);
+    is_known.then_some((verb, rest))
+}
+
+/// A verb of étalon's with options that it does not have, or without those that it has to have.
+fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
+    let mut line = Line::read(verb, rest, etalon);
+    let is_answered = match kind {
+        ErrorKind::DisplayHelp => names_a_host(&line, rest),
+        ErrorKind::UnknownArgument => !line.strange.is_empty() || !line.about.is_empty(),
+        ErrorKind::MissingRequiredArgument => {
+            !line.strange.is_empty() || (matches!(verb, "import" | "capacity") && !line.words.is_empty())
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => !line.strange.is_empty(),
+        _ => false,
+    };
+    if !is_answered {
+        return None;
+    }
+    let missing = complete(&mut line);
+    let quoted: Vec<String> = line.strange.iter().map(|option| format!("`{option}`")).collect();
+    let message = match (quoted.as_slice(), missing) {
+        ([], Some(missing)) => format!("`etalon {verb}` asks for {missing}"),
+        ([], None) => format!("`etalon {verb}` takes one store"),
+        (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
+    };
+    Some(with_line(CliError::user(message), line))
+}
+
+/// Whether `-h` is followed by a host, as clients of databases have it, and asks for no help.
+fn names_a_host(line: &Line, rest: &[String]) -> bool {
+    let host = rest.iter().position(|word| word == "-h").and_then(|at| rest.get(at + 1));
+    let is_address = host.is_some_and(|host| host == "localhost" || (host.contains('.') && !Path::new(host).exists()));
+    line.strange.iter().any(|option| option == "-h")
+        && (is_address
+            || line.strange.iter().any(|option| ["-p", "-U", "-d", "--port", "--user"].contains(&option.as_str())))
+}
+
+/// Adds the options without which a verb does not work; says which.
+fn complete(line: &mut Line) -> Option<&'static str> {
+    let (missing, option, value) = match line.verb.as_str() {
+        "import" if !line.has_option(&["-o", "--output"]) => ("the store to write", "-o", imported_name(&line.words)),
+        "capacity" if !line.has_option(&["--p99"]) => {
+            ("the response time that is to be kept, `--p99 <TIME>`", "--p99", "20ms".to_owned())
+        }
+        _ => return None,
+    };
+    line.options.extend([option.to_owned(), value]);
+    Some(missing)
+}
+
+/// A verb of another tool.
+fn other(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
+    let (_, meaning, about) = VERBS.iter().find(|(names, ..)| names.contains(&verb))?;
+    let error = CliError::user(format!("étalon has no command `{verb}`"));
+    let read = |verb: &str| {
+        let mut line = Line::read(verb, rest, etalon);
+        line.note(about);
+        line
+    };
+    Some(match meaning {
+        Meaning::Nothing => error.hint(*about),
+        Meaning::Version => error.hint("type `etalon --version`"),
+        Meaning::Verb(own) => {
+            let mut line = read(own);
+            complete(&mut line);
+            if line.words.is_empty() {
+                return Some(error.hint(*about).hint(format!("`etalon {own} --help` has examples")));
+            }
+            with_line(error, line)
+        }
+        Meaning::Steps => steps(error, read("run"), read("capacity")),
+        Meaning::Backup => {
+            let mut line = read("run");
+            line.is_backup = true;
+            with_line(error, line)
+        }
+        Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
+            with_line(error, read("gate"))
+        }
+        Meaning::Ci => {
+            let mut line = read("run");
+            add_script(&mut line);
+            let text = run_and_gate(line.with_folder(), "");
+            line.about.iter().fold(error, |error, about| error.hint(about)).hint(format!("type `{text}`"))
+        }
+        Meaning::List => {
+            let mut line = read("list");
+            if line.words.is_empty() {
+                line.words.push(".".to_owned());
+            }
+            with_line(error, line)
+        }
+        Meaning::Compare => compare(error, read("compare"), read("run")),
+    })
+}
+
+/// Several numbers of clients, and the most.
+fn steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
+    if !run.has_option(&["-c", "--clients", "--p99"]) {
+        run.options.extend(["--clients".to_owned(), "1,2,4,8".to_owned()]);
+    }
+    complete(&mut capacity);
+    add_script(&mut capacity);
+    let error = with_line(error, run);
+    if parses(&capacity) { error.hint(format!("or `{}`", capacity.text())) } else { error }
+}
+
+/// Stores are compared, systems are run, and whatever else is a file is imported before.
+fn compare(error: CliError, line: Line, run: Line) -> CliError {
+    let is_of_store = |word: &String| is_store(word) || has_sqlite_magic(Path::new(word));
+    match line.words.first() {
+        None => {
+            error.hint("`etalon list .` has the stores in this folder").hint("`etalon compare --help` has examples")
+        }
+        Some(first) if is_store(first) => with_line(error, line),
+        Some(_) if line.words.iter().all(|word| Path::new(word).is_file() && !is_of_store(word)) => {
+            let [import, compare] = import_and_compare(&line.words);
+            error.hint(format!("type `{import}`, then `{compare}`"))
+        }
+        Some(_) => with_line(error, run),
+    }
+}
+
+/// No verb at all: systems, scripts or plans are run, stores compared.
+fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
+    let catalog = conductor::Registry::built_in().catalog();
+    let first = arguments
+        .iter()
+        .find(|word| is_store(word) || is_sqlite(word) || crate::ask::words::word(word, &catalog).is_ok())?;
+    let verb = if is_store(first) { "compare" } else { "run" };
+    let line = Line::read(verb, arguments, etalon);
+    let shown = model::plan::redact_url(&arguments[0]);
+    Some(with_line(CliError::user(format!("`{shown}` is no command: `etalon {verb}` is missing before it")), line))
+}
+
+/// Adds what to know and the line to type, if étalon takes it.
+fn with_line(error: CliError, mut line: Line) -> CliError {
+    if line.is_backup {
+        name_systems_of_backup(&mut line);
+    } else {
+        add_script(&mut line);
+    }
+    let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
+    let error = line.about.iter().fold(error, |error, about| error.hint(about));
+    let text = match &line.junit {
+        Some(file) => run_and_gate(line.with_folder(), &format!(" --format junit > {}", quote(file))),
+        None => line.text(),
+    };
+    let help = format!("`etalon {} --help` lists what it takes", line.verb);
+    match (parses(&line), unknown.is_empty()) {
+        (true, true) => error.hint(format!("type `{text}`")),
+        (true, false) => error.hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
+        (false, _) => error.hint(help),
+    }
+}
+
+fn parses(line: &Line) -> bool {
+    Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(line.arguments())).is_ok()
+}
+
+/// Adds a script where systems are databases of SQLite that are there: étalon makes tables in files of its own alone.
+fn add_script(line: &mut Line) {
+    let is_there = |word: &String| file_of_sqlite(word).is_some();
+    let is_load = |word: &String| {
+        is_plan(word) || crate::ask::words::ending(word) == "sql" || workloads::queries::has_queries(Path::new(word))
+    };
+    if For::verb(&line.verb) == Some(For::Measuring)
+        && line.words.iter().any(is_there)
+        && !(line.has_option(&["--script", "--queries"]) || line.words.iter().any(is_load))
     {
-        error.remove(proposed);
+        line.note(
+            "in a database of yours étalon makes no tables: `my.sql` is a script of yours on those that are there",
+        );
+        line.options.splice(0..0, ["--script".to_owned(), "my.sql".to_owned()]);
+    }
+}
+
+/// The file of `sqlite:FILE` or `NAME=sqlite:FILE`, if there is one.
+fn file_of_sqlite(word: &str) -> Option<&Path> {
+    let (_, file) = word.split_once("sqlite:")?;
+    Some(Path::new(file)).filter(|file| file.is_file())
+}
+
+/// The built-in plan of backups, on the systems among the words.
+fn name_systems_of_backup(line: &mut Line) {
+    if For::verb(&line.verb) != Some(For::Measuring) || line.words.iter().any(|word| is_plan(word)) {
+        return;
+    }
+    let systems = std::mem::replace(&mut line.words, vec!["backup-compression".to_owned()]);
+    if systems.iter().any(|system| system.contains("postgres")) {
+        line.note("PostgreSQL copies all databases of a server: `whole_server` allows it");
+        line.options.extend(["--set".to_owned(), "benchmarks.*.whole_server=true".to_owned()]);
+    }
+    for system in systems {
+        // A file that is there stays as it is: étalon makes one next to it.
+        let own = file_of_sqlite(&system).map(|file| format!("sqlite:{}", file.with_extension("bench.db").display()));
+        line.options.extend(["--system".to_owned(), own.unwrap_or(system)]);
+    }
+}
+
+fn is_plan(word: &str) -> bool {
+    crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::ending(word) == "toml"
+}
+
+/// A line that measures into a folder of its own, and one that judges the store in it.
+fn run_and_gate((run, folder): (String, String), options: &str) -> String {
+    format!("{run} && etalon gate {}/*.{}{options}", quote(&folder), store::EXTENSION)
+}
+
+impl Line {
+    /// The line with the folder of its store, which it names if the user has not.
+    fn with_folder(&self) -> (String, String) {
+        let mut arguments = self.arguments();
+        let named = arguments.iter().position(|word| matches!(word.as_str(), "-o" | "--output"));
+        let folder = named.and_then(|at| arguments.get(at + 1).cloned()).unwrap_or_else(|| {
+            arguments.extend(["-o".to_owned(), CI_FOLDER.to_owned()]);
+            CI_FOLDER.to_owned()
+        });
+        (typed(&arguments), folder)
+    }
+}
+
+/// Takes clap's guesses out of its error: that an option may be a value never helps, and some are never proposed.
+fn without_guesses(mut error: clap::Error) -> clap::Error {
+    if matches!(error.kind(), ErrorKind::UnknownArgument) {
+        error.remove(ContextKind::Suggested);
+    }
+    if matches!(error.get(ContextKind::SuggestedArg), Some(ContextValue::String(option)) if NEVER_PROPOSED.contains(&option.as_str()))
+    {
+        error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
     }
     error
 }
 
-fn advice(known: &'static [(&'static [&'static str], &'static str)], word: &str) -> Option<&'static str> {
-    known.iter().find(|(names, _)| names.contains(&word)).map(|(_, advice)| *advice)
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
+    use super::words::OPTIONS;
     use super::*;
-    use crate::args::Cli;
 
-    fn said(words: &[&str]) -> String {
-        with_advice(Cli::try_parse_from([&["etalon"], words].concat()).unwrap_err()).to_string()
+    /// What is printed for a line.
+    fn said(typed: &str) -> String {
+        let words: Vec<String> = shlex::split(typed).unwrap();
+        let error = Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(words.iter().cloned())).unwrap_err();
+        match answer(&words, error) {
+            Ok(error) => format!("{}\n{}", error.message, error.hints.join("\n")),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// The lines are answered with these, which étalon takes.
+    #[track_caller]
+    fn answered(cases: &[(&str, &str)]) {
+        for (typed, line) in cases {
+            let said = said(typed);
+            assert!(said.contains(&format!("`{line}`")), "{typed}: {line}\n{said}");
+            let line = line.split(" && ").next().unwrap().split(" > ").next().unwrap();
+            let parsed = Cli::try_parse_from(shlex::split(line).unwrap());
+            assert!(parsed.is_ok() || line.ends_with("--version"), "{line}: {parsed:?}");
+        }
     }
 
     #[test]
-    fn an_option_of_another_tool_is_answered_with_what_to_type() {
-        assert!(said(&["run", "postgres", "-T", "60"]).contains("tip: `--for 5m`"), "{}", said(&["run", "-T", "60"]));
-        assert!(said(&["run", "postgres", "--slo", "20ms"]).contains("--p99 20ms"));
-        assert!(
-            said(&["run", "--rate=5"]).contains("benchmarks.*.rate=100")
-                && !said(&["run", "--rate=5"]).contains("--target")
-        );
-        assert!(said(&["capacity", "postgres://h/d"]).contains("--p99 <TIME>"));
-        assert!(said(&["replay", "log"]).contains("étalon replays no recorded traffic"));
+    fn verbs_of_other_tools_are_answered_with_a_line() {
+        answered(&[
+            ("a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
+            ("postgresql://h/a postgresql://h/b -c 8", "etalon run postgresql://h/a postgresql://h/b -c 8"),
+            ("bench a.db b.db", "etalon run sqlite:a.db sqlite:b.db"),
+            ("test postgres://h/d --duration 60", "etalon run postgres://h/d --for 60s"),
+            ("sweep a.db", "etalon run sqlite:a.db --clients 1,2,4,8"),
+            ("ramp a.db", "etalon capacity sqlite:a.db --p99 20ms"),
+            ("scale a.db -c 1,9", "etalon run sqlite:a.db -c 1,9"),
+            ("disk dirA dirB", "etalon run dirA dirB"),
+            (
+                "fio --rw=randread --bs=8k --size 1G dirA",
+                "etalon run dirA --set 'benchmarks.*.op=read' --set 'benchmarks.*.pattern=random' --set 'benchmarks.*.block_kb=8' --set 'benchmarks.*.size_mb=1024'",
+            ),
+            ("backup a.db b.db", "etalon run backup-compression --system sqlite:a.db --system sqlite:b.db"),
+            ("queries reports/ a.db b.db", "etalon run reports/ sqlite:a.db sqlite:b.db"),
+            ("ci a.db b.db", "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate ci-results/*.etalon"),
+            ("check x.etalon", "etalon gate x.etalon"),
+            ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
+            ("history", "etalon list ."),
+            ("ls r2", "etalon list r2"),
+            ("version", "etalon --version"),
+            ("diff a.etalon b.etalon", "etalon compare a.etalon b.etalon"),
+            ("import old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
+            ("capacity postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+        ]);
+        assert!(said("replay log").contains("étalon replays no recorded traffic"));
+    }
+
+    #[test]
+    fn all_options_of_other_tools_are_answered_at_once() {
+        answered(&[
+            (
+                "run a.db --concurrency 8 --duration 60 --slo 20",
+                "etalon run sqlite:a.db --clients 8 --for 60s --p99 20ms",
+            ),
+            ("run postgres -T60 -f my.sql -n", "etalon run postgres --for 60s --script my.sql"),
+            ("run postgres -D a=1 -D b=2", "etalon run postgres --set 'define=a=1, b=2'"),
+            ("run postgres --jobs 4 --dry-run -o x", "etalon plan postgres --clients 4"),
+            ("run -h localhost -p 5432 -U me -d bench -c 8", "etalon run postgres://me@localhost:5432/bench -c 8"),
+            ("run mysql -h db1 -U me", "etalon run mysql://me@db1/"),
+            ("run --rate=5 postgres", "etalon run postgres --set 'benchmarks.*.rate=5'"),
+            ("run postgres --output json", "etalon run postgres --json"),
+            ("run postgres --save out", "etalon run postgres --output out"),
+            (
+                "run a.db --codec lz4",
+                "etalon run backup-compression --set 'benchmarks.*.codec=lz4' --system sqlite:a.db",
+            ),
+            (
+                "run postgres --junit x.xml",
+                "etalon run postgres -o ci-results && etalon gate ci-results/*.etalon --format junit > x.xml",
+            ),
+            ("run postgres --clientz 4", "etalon run postgres --clients 4"),
+            ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),
+            (
+                "gate x.etalon --fail-if 'p99 > 20ms' --threshold 5",
+                "etalon gate x.etalon --limit 'p99 <= 20ms' --max-regression 5%",
+            ),
+            ("gate --candidate b.etalon --baseline a.etalon", "etalon gate b.etalon --baseline a.etalon"),
+            ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
+            ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
+            ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
+        ]);
+        assert!(said("run postgres -h").contains("Usage"));
+    }
+
+    #[test]
+    fn an_unknown_option_is_no_value() {
+        for typed in ["run a.db --xyzzy", "list --xyzzy", "resume a b", "doctor --xyzzy", "--xyzzy"] {
+            let said = said(typed);
+            assert!(!said.contains("-- --") && !said.contains("as a value"), "{typed}: {said}");
+        }
+        assert!(said("run a.db --xyzzy --vus 4").contains("without `--xyzzy`: `etalon run sqlite:a.db --clients 4`"));
     }
 
     #[test]
     fn what_gives_something_up_is_never_proposed() {
         for word in ["--allow-sequental-order", "--i-will-lose-data-on", "--allow", "--allow-unequal"] {
-            let said = said(&["run", "postgres", word]);
+            let said = said(&format!("run postgres {word}"));
             assert!(!NEVER_PROPOSED.iter().any(|option| said.contains(*option)), "{word}: {said}");
         }
-        assert!(said(&["run", "postgres", "--clientz", "4"]).contains("--clients"));
     }
 
     #[test]
     fn nothing_that_is_known_here_has_an_advice() {
-        use clap::CommandFactory as _;
-        let command = Cli::command();
-        let run = command.find_subcommand("run").unwrap();
-        for argument in run.get_arguments() {
-            let long = argument.get_long().map(|long| format!("--{long}"));
-            let short = argument.get_short().map(|short| format!("-{short}"));
-            for word in [long, short].into_iter().flatten() {
-                assert_eq!(advice(OPTIONS, &word), None, "{word}");
+        let etalon = Cli::command();
+        for (verb, verbs) in
+            [("run", For::Measuring), ("gate", For::Gate), ("compare", For::Compare), ("import", For::Import)]
+        {
+            for argument in etalon.find_subcommand(verb).unwrap().get_arguments() {
+                let long = argument.get_long().map(|long| format!("--{long}"));
+                let short = argument.get_short().map(|short| format!("-{short}"));
+                for word in [long, short].into_iter().flatten() {
+                    let is_known =
+                        OPTIONS.iter().any(|known| known.verbs == verbs && known.names.contains(&word.as_str()));
+                    assert!(!is_known, "{verb} {word}");
+                }
             }
         }
-        for (names, _) in VERBS {
-            assert!(names.iter().all(|name| command.find_subcommand(name).is_none()), "{names:?}");
+        for (names, ..) in VERBS {
+            assert!(names.iter().all(|name| etalon.find_subcommand(name).is_none()), "{names:?}");
         }
     }
 }

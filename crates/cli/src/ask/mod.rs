@@ -19,8 +19,9 @@ use self::benchmarks::Asked;
 use self::fit::{Fitted, Fixed};
 use self::words::{SystemWord, Word};
 use crate::args::Question;
+use crate::args::guessed::{self, typed};
 use crate::error::CliError;
-use crate::source::plan_errors;
+use crate::source::{DISK, plan_errors};
 
 /// Whether passwords of URLs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let catalog = registry.catalog();
     let Sides { systems, scripts, queries } = sides(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).next())?;
-    refuse_twice(&systems, set)?;
+    refuse_twice(&systems, set, &catalog)?;
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
@@ -100,7 +101,11 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
         warmup: Duration::ZERO,
         duration: Duration::from_secs(1),
     };
-    let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &Changes::default(), &catalog, 0);
+    // A script compiles only with its variables.
+    let defined = set.iter().filter_map(|pair| pair.split_once('=')).filter(|(key, _)| key.trim().ends_with("define"));
+    let set_variables = defined.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect();
+    let changes = Changes { set: set_variables, ..Changes::default() };
+    let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &changes, &catalog, 0);
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
     let mut notes = draft.asked.notes.clone();
     let fitted = match time {
@@ -171,6 +176,11 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
         })?;
         systems.push(system);
     }
+    // `disk` before folders is what is measured, and no third system.
+    let is_word = |system: &SystemWord| system.label.is_none() && system.place == DISK;
+    if systems.iter().any(|system| !is_word(system)) && systems.iter().all(|system| system.place.starts_with(DISK)) {
+        systems.retain(|system| !is_word(system));
+    }
     Ok(Sides { systems, scripts, queries })
 }
 
@@ -195,7 +205,7 @@ fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), Cli
 }
 
 /// Both sides would be one system, unless `--set` gives the sides that have names settings of their own.
-fn refuse_twice(systems: &[SystemWord], set: &[String]) -> Result<(), CliError> {
+fn refuse_twice(systems: &[SystemWord], set: &[String], catalog: &Catalog) -> Result<(), CliError> {
     let has_settings = set.iter().any(|pair| pair.starts_with("systems."));
     for (at, system) in systems.iter().enumerate() {
         if systems[..at].iter().any(|other| {
@@ -203,13 +213,33 @@ fn refuse_twice(systems: &[SystemWord], set: &[String]) -> Result<(), CliError> 
         }) {
             let shown = model::plan::redact_url(&system.place);
             let error = CliError::user(format!("`{shown}` is named twice: both sides would be one system"));
-            let aa = format!("`etalon run '{shown}' --aa` measures it against itself, to see how much its runs differ");
+            let line = against_itself(&system.place, catalog).unwrap_or_else(|| format!("etalon run '{shown}' --aa"));
+            let aa = format!("`{line}` measures it against itself, to see how much its runs differ");
             return Err(error.hint(aa).hint(format!(
                 "one system under two settings: `etalon run a='{shown}' b='{shown}' --set systems.b.settings.NAME=VALUE`"
             )));
         }
     }
     Ok(())
+}
+
+/// This command line with a system once, and `--aa`; `init` has no such option.
+fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
+    let mut kept: Vec<String> = Vec::new();
+    let mut times = 0;
+    for word in guessed::arguments() {
+        if words::system(&word, catalog).ok().flatten().is_some_and(|system| system.place == place) {
+            times += 1;
+            if times > 1 {
+                kept.pop_if(|option| matches!(option.as_str(), "--system" | "--url"));
+                continue;
+            }
+        }
+        kept.push(word);
+    }
+    let is_known = times > 1 && kept.first().is_some_and(|verb| verb != "init");
+    kept.push("--aa".to_owned());
+    is_known.then(|| typed(&kept))
 }
 
 fn assign(systems: &[SystemWord], registry: &Registry) -> Vec<String> {

@@ -9,6 +9,7 @@ use model::near::did_you_mean;
 use model::plan::{MASK, redact_url};
 use model::{Catalog, KeyKind, nearest};
 
+use crate::args::guessed::{self, typed};
 use crate::error::CliError;
 use crate::source::{BUILT_IN, DISK};
 
@@ -146,14 +147,32 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
             .hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
     })?;
     if bytes.starts_with(STORE_MAGIC) {
-        return Err(CliError::user(format!("`{path}` is a database or the store of an experiment, and no plan")).hint(
-            format!("`etalon compare {path}` compares the results in a store, `etalon resume {path}` goes on with it"),
-        ));
+        return Err(of_sqlite(path));
     }
     let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
     let is_plan =
         String::from_utf8_lossy(&bytes).lines().any(|line| is_table(line.trim_start_matches('\u{feff}').trim_start()));
     Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
+}
+
+/// A store, which is compared, or another database of SQLite, which is a system by its URL.
+fn of_sqlite(path: &str) -> CliError {
+    if store::Store::open_read_only(Path::new(path)).is_ok() {
+        return CliError::user(format!("`{path}` is the store of an experiment, and no plan")).hint(format!(
+            "`{}` compares the results in it, `{}` goes on with it",
+            typed(&["compare", path]),
+            typed(&["resume", path])
+        ));
+    }
+    let error = CliError::user(format!("`{path}` is a database of SQLite, which is named by its URL: `sqlite:{path}`"));
+    let mut line: Vec<String> = guessed::arguments().iter().map(|word| guessed::system(word)).collect();
+    let has_load = line
+        .iter()
+        .any(|word| ["--script", "--queries"].iter().any(|option| word.starts_with(option)) || ending(word) == "sql");
+    if !has_load && !line.is_empty() {
+        line.splice(1..1, ["--script".to_owned(), "my.sql".to_owned()]);
+    }
+    error.hint(format!("type `{}`", typed(&line)))
 }
 
 /// The bytes of a plan or a script. Of what is too long to be one, or is no text by its first block, nothing more is read.

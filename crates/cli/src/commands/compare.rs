@@ -6,13 +6,21 @@ use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{baseline_first, open, split};
+use crate::results::{Side, baseline_first, open, split, stores_among};
 
 /// Lines of the comparison of an import.
 const IMPORT_LINES: usize = 60;
 
 pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
-    let (mut stores, systems) = split(&args.store, &args.others)?;
+    let mut named: Vec<String> = std::iter::once(&args.store).chain(&args.others).cloned().collect();
+    // `--baseline OLD NEW` names two stores as `OLD NEW` does.
+    let apart = args.baseline.as_ref().filter(|name| !named.contains(name) && Side::parse(name).store.is_file());
+    if named.len() == 1 {
+        named.extend(apart.cloned());
+    }
+    let named = stores_among("compare", &named, printer)?;
+    let (first, others) = named.split_first().map_or((&args.store, &[][..]), |(first, others)| (first, others));
+    let (mut stores, systems) = split(first, others)?;
     if stores.len() > 1 {
         let turned = baseline_first(&mut stores, args.baseline.as_deref())?;
         turned.iter().for_each(|text| printer.note(text));

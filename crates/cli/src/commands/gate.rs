@@ -8,13 +8,15 @@ use serde_json::json;
 
 use super::report::{options, set_of, share};
 use super::run::resume_command;
+use crate::args::guessed::typed;
 use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{Side, open};
+use crate::results::{Side, open, stores_among};
 
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
+    stores_among("gate", std::slice::from_ref(&args.store), printer)?;
     let candidate = Side::parse(&args.store);
     let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();
     let evidence = open(&sides)?.evidence;
@@ -42,7 +44,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::TooFewRows => Err(too_few(&outcome)),
+        GateStatus::TooFewRows => Err(too_few(&outcome, args)),
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
@@ -65,16 +67,18 @@ fn undecided(message: String) -> CliError {
     CliError { exit: Exit::Inconclusive, ..CliError::user(message) }
 }
 
-fn too_few(outcome: &GateOutcome) -> CliError {
+fn too_few(outcome: &GateOutcome, args: &GateArgs) -> CliError {
+    let stores = args.baseline.iter().chain([&args.store]).map(String::as_str);
+    let compare = typed(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
     let error =
         undecided(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
     match compared {
         0 => error
-            .hint("a verdict takes 6 rounds and two systems; `etalon compare STORE` shows what is missing")
+            .hint(format!("a verdict takes 6 rounds and two systems; `{compare}` shows what is missing"))
             .hint("a single system can be held to a limit: `--limit 'p99 <= 20ms'`"),
         _ => error.hint(format!(
-            "`etalon compare STORE` shows why a row has no verdict; `--min-rows {compared}` makes {compared} compared rows enough"
+            "`{compare}` shows why a row has no verdict; `--min-rows {compared}` makes {compared} compared rows enough"
         )),
     }
 }

@@ -11,6 +11,7 @@ use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing, SeriesSour
 use store::Store;
 
 use super::barrel;
+use crate::args::guessed::typed;
 use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -81,7 +82,10 @@ pub fn conclude(
     }
     printer.note(&format!("\nstore:  {}", path.display()));
     let report = report.map_err(|error| CliError {
-        hints: vec!["write it elsewhere with `etalon report STORE -o FILE`; the store is complete".to_owned()],
+        hints: vec![format!(
+            "write it elsewhere with `{} -o FILE`; the store is complete",
+            typed(&["report".to_owned(), path.display().to_string()])
+        )],
         ..error
     })?;
     printer.note(&format!("report: {}", report.display()));

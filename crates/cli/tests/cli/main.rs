@@ -27,6 +27,7 @@ mod glance;
 #[path = "../../../report/tests/shared/golden.rs"]
 mod golden;
 mod goldens;
+mod guesses;
 mod held_back;
 mod import;
 mod in_step;

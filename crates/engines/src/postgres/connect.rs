@@ -279,7 +279,7 @@ impl Explain for Endpoint {
                 (FailureKind::Login, hint)
             }
             "28000" => (FailureKind::Login, format!("look at the role in psql: `\\du {user}`")),
-            "3D000" => (FailureKind::Missing, format!("`createdb -h {host} -p {port} {database}` makes it")),
+            "3D000" => (FailureKind::Missing, format!("`createdb -h {host} -p {port} -U {user} {database}` makes it")),
             // 15 names the role, later releases the WAL sender.
             "42501" if said.contains("replication") || said.contains("WAL sender") => {
                 (FailureKind::Permission, format!("`ALTER ROLE {user} REPLICATION`: it takes that to copy a server"))

@@ -19,6 +19,7 @@ use self::alias::Aliases;
 use self::read::Reading;
 use super::run::header;
 use crate::args::ImportArgs;
+use crate::args::guessed::typed;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::STDOUT;
@@ -103,7 +104,8 @@ pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     }
     if bytes.starts_with(b"SQLite format 3\0") {
         let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
-        return Err(CliError::user(what).hint("`etalon export STORE` writes a store as a table"));
+        let export = typed(&["export".to_owned(), path.display().to_string()]);
+        return Err(CliError::user(what).hint(format!("`{export}` writes a store as a table")));
     }
     let text = formats::text::decode(bytes);
     if text.contains('\0') {

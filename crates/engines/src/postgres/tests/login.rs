@@ -49,7 +49,7 @@ fn logins_that_fail(server: &PostgresSystem, refused: Refused<'_>) {
     assert!(failure.cause.contains("none was given"), "{failure}");
     refused(refusal(&server.url("nobody_known", PASSWORD, "shop"), &[]), FailureKind::Login);
     let failure = refused(refusal(&server.url("shopper", PASSWORD, "shoppe"), &[]), FailureKind::Missing);
-    assert!(failure.hint.unwrap().contains(&format!("createdb -h 127.0.0.1 -p {port} shoppe")));
+    assert!(failure.hint.unwrap().contains(&format!("createdb -h 127.0.0.1 -p {port} -U shopper shoppe")));
     let failure = refused(refusal(&server.url("closed", PASSWORD, "shop"), &[]), FailureKind::Other);
     assert!(failure.cause.contains("53300"), "{failure}");
 }

@@ -1,0 +1,406 @@
+//! A command line of another tool's words, rewritten into one of étalon's.
+
+use std::path::Path;
+
+use clap::{Arg, Command};
+use model::near::nearest;
+
+use super::NEVER_PROPOSED;
+use super::words::{For, Instead, OPTIONS, OtherOption};
+
+/// A part of a system's URL.
+#[derive(Clone, Copy, Debug)]
+pub enum Part {
+    Host,
+    Port,
+    User,
+    Database,
+    MysqlHost,
+    MysqlPort,
+    MysqlUser,
+    MysqlDatabase,
+}
+
+/// A URL in parts, as clients of databases take it.
+#[derive(Clone, Debug, Default)]
+struct Url {
+    is_mysql: bool,
+    host: Option<String>,
+    port: Option<String>,
+    user: Option<String>,
+    database: Option<String>,
+}
+
+/// A line that is read word by word.
+#[derive(Debug, Default)]
+pub struct Line {
+    pub verb: String,
+    /// Systems, scripts, plans, stores.
+    pub words: Vec<String>,
+    /// Options with their values.
+    pub options: Vec<String>,
+    /// Where the output goes.
+    pub redirect: Option<String>,
+    /// Options that étalon does not have, as they were typed.
+    pub strange: Vec<String>,
+    /// Those for which there is nothing.
+    pub unknown: Vec<String>,
+    /// What to know, each once.
+    pub about: Vec<String>,
+    pub is_backup: bool,
+    /// The file for JUnit XML that a line of `run` asks for.
+    pub junit: Option<String>,
+    is_only_planned: bool,
+    definitions: Vec<String>,
+    url: Option<Url>,
+    candidate: Option<String>,
+}
+
+impl Line {
+    /// Reads the words behind a verb.
+    pub fn read(verb: &str, rest: &[String], etalon: &Command) -> Line {
+        let mut line = Line { verb: verb.to_owned(), ..Line::default() };
+        let command = etalon.find_subcommand(verb).unwrap_or(etalon);
+        let mut rest = rest.iter().map(String::as_str).peekable();
+        while let Some(word) = rest.next() {
+            if word == "--" {
+                line.words.extend(rest.map(str::to_owned));
+                break;
+            }
+            if !is_option(word) {
+                line.words.push(word.to_owned());
+                continue;
+            }
+            let (name, attached) = split(word);
+            let mut next =
+                || attached.map(str::to_owned).or_else(|| rest.next_if(|next| !is_option(next)).map(str::to_owned));
+            match (argument(command, name), other(verb, name)) {
+                (_, Some(known)) if name == "-h" && known.has_value => match next() {
+                    Some(host) => line.replace(name, known, Some(host)),
+                    None => line.options.push(name.to_owned()),
+                },
+                (Some(argument), _) => {
+                    let value = takes_value(argument).then(next).flatten();
+                    line.keep(argument, name, value);
+                }
+                (None, Some(known)) => {
+                    let value = known.has_value.then(next).flatten();
+                    line.replace(name, known, value);
+                }
+                (None, None) => {
+                    let near = line.guess(command, name);
+                    if near.is_none() && attached.is_none() {
+                        // A number is the value of the option that is left out.
+                        rest.next_if(|next| next.starts_with(|c: char| c.is_ascii_digit()));
+                    } else if let Some(near) = near {
+                        let value = takes_value(near).then(next).flatten();
+                        line.options.extend(near.get_long().map(|long| format!("--{long}")).into_iter().chain(value));
+                    }
+                }
+            }
+        }
+        line.finish(etalon);
+        line
+    }
+
+    /// Keeps an option of étalon's. Some of its values are other options.
+    fn keep(&mut self, argument: &Arg, name: &str, value: Option<String>) {
+        let is_measuring = For::verb(&self.verb) == Some(For::Measuring);
+        match (argument.get_id().as_str(), value.as_deref()) {
+            ("output" | "format", Some("json")) if is_measuring => {
+                self.strange.push(format!("{name} json"));
+                self.options.push("--json".to_owned());
+                self.note(
+                    "`--json` prints the results as JSON, `--output DIR` is the folder of the store and the report",
+                );
+            }
+            ("set", Some(pair)) if pair.starts_with("define=") => {
+                self.definitions.push(pair["define=".len()..].to_owned())
+            }
+            _ => {
+                self.options.push(name.to_owned());
+                self.options.extend(value);
+            }
+        }
+    }
+
+    /// Puts what étalon has in the place of another tool's option.
+    fn replace(&mut self, name: &str, known: &OtherOption, value: Option<String>) {
+        self.strange.push(name.to_owned());
+        self.note(known.about);
+        let value = value.unwrap_or_default();
+        match known.instead {
+            Instead::Option(option, unit) => self.option(option, with_unit(&value, unit)),
+            Instead::Key(key, unit) => self.option("--set", format!("{key}={}", with_unit(&value, unit))),
+            Instead::Size(key, power) => self.option("--set", format!("{key}={}", in_units(&value, power))),
+            Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
+            Instead::Url(part) => self.part_of_url(part, value),
+            Instead::Define => self.definitions.push(value),
+            Instead::Access => self.access(&value),
+            Instead::System => self.words.push(value),
+            Instead::Codec => {
+                self.is_backup = true;
+                self.option("--set", format!("benchmarks.*.codec={value}"));
+            }
+            Instead::Plan => self.is_only_planned = true,
+            Instead::Limit => {
+                let value = value.rsplit(['<', '=']).next().unwrap_or_default().trim();
+                self.option("--limit", format!("p99 <= {}", with_unit(value, "ms")));
+            }
+            Instead::FailIf => self.fail_if(&value),
+            Instead::Candidate => self.candidate = Some(value),
+            Instead::Junit if self.verb == "gate" => {
+                self.option("--format", "junit".to_owned());
+                self.redirect = Some(value);
+            }
+            Instead::Junit => self.junit = Some(value),
+        }
+    }
+
+    /// An option that no table has: one of the verb's own that is near.
+    fn guess<'c>(&mut self, command: &'c Command, name: &str) -> Option<&'c Arg> {
+        self.strange.push(name.to_owned());
+        let longs: Vec<String> =
+            command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
+        let open = longs
+            .iter()
+            .map(String::as_str)
+            .filter(|long| !NEVER_PROPOSED.contains(long) && !self.has_option(&[*long]));
+        let near = if name.starts_with("--") { nearest(name, open) } else { None };
+        match near {
+            Some(near) => self.note(&format!("`{name}` may be `{near}`")),
+            None => self.unknown.push(name.to_owned()),
+        }
+        near.and_then(|near| argument(command, near))
+    }
+
+    fn option(&mut self, option: &str, value: String) {
+        self.options.extend([option.to_owned(), value]);
+    }
+
+    pub fn note(&mut self, about: &str) {
+        if !about.is_empty() && !self.about.iter().any(|known| known == about) {
+            self.about.push(about.to_owned());
+        }
+    }
+
+    fn part_of_url(&mut self, part: Part, value: String) {
+        let url = self.url.get_or_insert_default();
+        url.is_mysql |= matches!(part, Part::MysqlHost | Part::MysqlPort | Part::MysqlUser | Part::MysqlDatabase);
+        *match part {
+            Part::Host | Part::MysqlHost => &mut url.host,
+            Part::Port | Part::MysqlPort => &mut url.port,
+            Part::User | Part::MysqlUser => &mut url.user,
+            Part::Database | Part::MysqlDatabase => &mut url.database,
+        } = Some(value);
+    }
+
+    /// What fio calls `randread` or `readwrite`.
+    fn access(&mut self, value: &str) {
+        let (pattern, op) = match value.strip_prefix("rand") {
+            Some(op) => ("random", op),
+            None => ("sequential", value),
+        };
+        let op = if matches!(op, "rw" | "readwrite") { "mixed" } else { op };
+        self.option("--set", format!("benchmarks.*.op={op}"));
+        self.option("--set", format!("benchmarks.*.pattern={pattern}"));
+    }
+
+    /// `p99 > 20ms` fails where `p99 <= 20ms` does not hold.
+    fn fail_if(&mut self, value: &str) {
+        let Some(at) = value.find(['<', '>']) else {
+            return self.option("--max-regression", with_unit(value.trim_start_matches("regression").trim(), "%"));
+        };
+        let (metric, bound) = (value[..at].trim(), value[at + 1..].trim_start_matches('=').trim());
+        if metric.contains("regression") {
+            return self.option("--max-regression", with_unit(bound, "%"));
+        }
+        let holds = if value[at..].starts_with('>') { "<=" } else { ">=" };
+        self.option("--limit", format!("{metric} {holds} {bound}"));
+    }
+
+    /// Puts together what several words said, and makes systems of files.
+    fn finish(&mut self, etalon: &Command) {
+        if !self.definitions.is_empty() {
+            let definitions = std::mem::take(&mut self.definitions).join(", ");
+            self.option("--set", format!("define={definitions}"));
+        }
+        if let Some(url) = self.url.take() {
+            self.place_url(&url);
+        }
+        match For::verb(&self.verb) {
+            Some(For::Measuring) => self.words.iter_mut().for_each(|word| *word = system(word)),
+            Some(For::Gate | For::Compare) => self.place_stores(),
+            _ => {}
+        }
+        if self.is_only_planned && self.verb != "plan" {
+            self.verb = "plan".to_owned();
+            if let Some(plan) = etalon.find_subcommand("plan") {
+                self.drop_options(plan);
+            }
+        }
+    }
+
+    /// Leaves out what another verb does not take.
+    fn drop_options(&mut self, command: &Command) {
+        let mut kept = Vec::new();
+        let mut options = std::mem::take(&mut self.options).into_iter().peekable();
+        while let Some(name) = options.next() {
+            let value = options.next_if(|next| !is_option(next));
+            if argument(command, split(&name).0).is_some() {
+                kept.push(name);
+                kept.extend(value);
+            }
+        }
+        self.options = kept;
+    }
+
+    /// The URL takes the place of the name of a server, if one is among the words.
+    fn place_url(&mut self, url: &Url) {
+        let named =
+            self.words.iter().position(|word| matches!(word.as_str(), "postgres" | "postgresql" | "mysql" | "mariadb"));
+        let scheme = match named.map(|at| self.words[at].as_str()) {
+            Some("mysql" | "mariadb") => "mysql",
+            _ if url.is_mysql => "mysql",
+            _ => "postgres",
+        };
+        let user = url.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
+        let port = url.port.as_ref().map_or_else(String::new, |port| format!(":{port}"));
+        let host = url.host.as_deref().unwrap_or("localhost");
+        let url = format!("{scheme}://{user}{host}{port}/{}", url.database.as_deref().unwrap_or_default());
+        match named {
+            Some(at) => self.words[at] = url,
+            None => self.words.insert(0, url),
+        }
+    }
+
+    /// A gate takes the candidate's store and the baseline as an option.
+    fn place_stores(&mut self) {
+        self.words.extend(self.candidate.take());
+        if self.verb == "gate" && self.words.len() == 2 {
+            self.note("`etalon gate` takes the candidate's store, and the other as `--baseline`");
+            let baseline = self.words.remove(0);
+            if is_store(&baseline) || Path::new(&baseline).exists() {
+                self.option("--baseline", baseline);
+            }
+        }
+    }
+
+    /// The words as `etalon` gets them.
+    pub fn arguments(&self) -> Vec<String> {
+        let verb = std::iter::once(self.verb.clone());
+        verb.chain(self.words.iter().cloned()).chain(self.options.iter().cloned()).collect()
+    }
+
+    /// The line as it is typed.
+    pub fn text(&self) -> String {
+        let redirect = self.redirect.as_ref().map_or_else(String::new, |file| format!(" > {}", quote(file)));
+        format!("{}{redirect}", typed(&self.arguments()))
+    }
+
+    pub fn has_option(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|option| names.contains(&split(option).0))
+    }
+}
+
+/// `etalon` with these words, quoted for a shell. Passwords are masked.
+pub fn typed(arguments: &[impl AsRef<str>]) -> String {
+    let words = arguments.iter().map(|word| quote(&model::plan::redact_url(word.as_ref())));
+    std::iter::once("etalon".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Quotes a word for a shell, where it needs that.
+pub fn quote(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,=+%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}
+
+pub fn is_option(word: &str) -> bool {
+    word.len() > 1 && word.starts_with('-')
+}
+
+pub fn is_store(word: &str) -> bool {
+    Path::new(word).extension().is_some_and(|ending| ending == store::EXTENSION)
+}
+
+/// A file of SQLite as a system: `sqlite:a.db`. Another word stays as it is.
+pub fn system(word: &str) -> String {
+    let (label, place) = match word.split_once('=') {
+        Some((label, place)) if !Path::new(word).exists() => (format!("{label}="), place),
+        _ => (String::new(), word),
+    };
+    if is_sqlite(place) { format!("{label}sqlite:{place}") } else { word.to_owned() }
+}
+
+/// Whether it is a database of SQLite, by its contents or its name, and no store.
+pub fn is_sqlite(place: &str) -> bool {
+    let path = Path::new(place);
+    if place.contains(':') || is_store(place) || path.is_dir() {
+        return false;
+    }
+    if path.is_file() {
+        return has_sqlite_magic(path);
+    }
+    path.extension().is_some_and(|ending| ["db", "db3", "sqlite", "sqlite3"].iter().any(|known| ending == *known))
+}
+
+/// Whether a file is a store or another database of SQLite.
+pub fn has_sqlite_magic(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut bytes = [0; 16];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
+    read.is_ok() && &bytes == b"SQLite format 3\0"
+}
+
+/// Splits `--option=value` and `-Tvalue`.
+fn split(word: &str) -> (&str, Option<&str>) {
+    if word.starts_with("--") {
+        return word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+    }
+    let end = word.char_indices().nth(2).map_or(word.len(), |(at, _)| at);
+    let (name, value) = word.split_at(end);
+    (name, (!value.is_empty()).then(|| value.trim_start_matches('=')))
+}
+
+fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+    command.get_arguments().find(|argument| match name.strip_prefix("--") {
+        Some(long) => {
+            argument.get_long() == Some(long)
+                || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&long))
+        }
+        None => argument.get_short().is_some_and(|short| name.strip_prefix('-') == Some(short.to_string().as_str())),
+    })
+}
+
+fn takes_value(argument: &Arg) -> bool {
+    argument.get_action().takes_values()
+}
+
+fn other(verb: &str, name: &str) -> Option<&'static OtherOption> {
+    let verbs = For::verb(verb)?;
+    OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))
+}
+
+/// A bare number gets the unit.
+fn with_unit(value: &str, unit: &str) -> String {
+    let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_bare { format!("{value}{unit}") } else { value.to_owned() }
+}
+
+/// `8k` in KiB is 8, `1G` in MiB is 1024; a bare number is one of bytes.
+fn in_units(value: &str, power: u32) -> String {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let own = match value[digits.len()..].to_ascii_lowercase().chars().next() {
+        Some('k') => 1,
+        Some('m') => 2,
+        Some('g') => 3,
+        Some('t') => 4,
+        _ => 0,
+    };
+    let Ok(number) = digits.parse::<u64>() else { return value.to_owned() };
+    let bytes = number.saturating_mul(1024_u64.saturating_pow(own));
+    (bytes / 1024_u64.pow(power)).max(1).to_string()
+}

@@ -1,0 +1,309 @@
+//! The table of what other tools call an option or a verb, and what étalon has in its place.
+
+use super::line::Part;
+
+/// What is typed in the place of another tool's option.
+#[derive(Clone, Copy, Debug)]
+pub enum Instead {
+    /// An option of étalon's, with the value. A bare number gets the unit.
+    Option(&'static str, &'static str),
+    /// A key of `--set`, with the value. A bare number gets the unit.
+    Key(&'static str, &'static str),
+    /// A key of `--set` in units of 1024 bytes to this power: `8k` is 8 of the power 1.
+    Size(&'static str, u32),
+    /// Words of étalon's. The value of the option is left out.
+    Words(&'static [&'static str]),
+    /// A part of a system's URL.
+    Url(Part),
+    /// A variable of a script.
+    Define,
+    /// What fio does, such as `randread`.
+    Access,
+    /// What is measured: a folder.
+    System,
+    /// A codec of backups.
+    Codec,
+    /// `etalon plan` with the same words.
+    Plan,
+    /// A limit of a gate: of the 99th percentile, or as an expression.
+    Limit,
+    /// An expression with which a gate fails.
+    FailIf,
+    /// The store that a gate judges.
+    Candidate,
+    /// A file of JUnit XML, which a gate writes.
+    Junit,
+}
+
+/// Verbs of étalon's that an option is known for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    Measuring,
+    Compare,
+    Gate,
+    Import,
+}
+
+impl For {
+    /// The group of a verb.
+    pub fn verb(verb: &str) -> Option<For> {
+        match verb {
+            "run" | "capacity" | "plan" | "init" => Some(Measuring),
+            "compare" => Some(Compare),
+            "gate" => Some(Gate),
+            "import" => Some(Import),
+            _ => None,
+        }
+    }
+}
+
+/// An option of another tool.
+pub struct OtherOption {
+    pub verbs: For,
+    pub names: &'static [&'static str],
+    pub has_value: bool,
+    pub instead: Instead,
+    /// What to know about it; may be empty.
+    pub about: &'static str,
+}
+
+const fn taking(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
+    OtherOption { verbs, names, has_value: true, instead, about }
+}
+
+const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
+    OtherOption { verbs, names, has_value: false, instead, about }
+}
+
+const URL: &str = "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`";
+const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
+const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
+const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
+
+use For::{Compare, Gate, Import, Measuring};
+
+/// Options of pgbench, sysbench, fio and others that mean something else here or have no option.
+pub const OPTIONS: &[OtherOption] = &[
+    taking(
+        Measuring,
+        &["--concurrency", "--connections", "--users", "--vus", "--client", "--num-clients"],
+        Instead::Option("--clients", ""),
+        "`--clients` is the number of clients at the same time",
+    ),
+    taking(
+        Measuring,
+        &["--jobs"],
+        Instead::Option("--clients", ""),
+        "`--clients` is the number of clients at the same time, `--threads` that of étalon's threads",
+    ),
+    taking(
+        Measuring,
+        &["-T", "--time", "--duration", "--run-time", "--runtime"],
+        Instead::Option("--for", "s"),
+        "`--for 5m` is the time of the whole experiment, `--set schedule.duration=60s` that of each run",
+    ),
+    taking(
+        Measuring,
+        &["-t", "--transactions"],
+        Instead::Key("schedule.transactions", ""),
+        "each run ends after so many",
+    ),
+    taking(Measuring, &["-f", "--file"], Instead::Option("--script", ""), "`--script FILE` runs a script of your own"),
+    taking(
+        Measuring,
+        &["-b", "--builtin"],
+        Instead::Option("--script", ""),
+        "`--script NAME` runs a built-in script: `etalon list` has the names",
+    ),
+    flag(Measuring, &["-S", "--select-only"], Instead::Words(&["--script", "select-only"]), ""),
+    flag(Measuring, &["-N", "--skip-some-updates"], Instead::Words(&["--script", "simple-update"]), ""),
+    flag(
+        Measuring,
+        &["-i", "--initialize"],
+        Instead::Words(&[]),
+        "étalon makes the tables of its scripts by itself: `--scale 20` says how large",
+    ),
+    taking(
+        Measuring,
+        &["-M", "--protocol"],
+        Instead::Key("benchmarks.*.protocol", ""),
+        "it is `simple`, `extended` or `prepared`",
+    ),
+    taking(Measuring, &["-R", "--rate"], Instead::Key("benchmarks.*.rate", ""), "a rate in transactions a second"),
+    taking(Measuring, &["-L", "--latency-limit"], Instead::Key("benchmarks.*.latency_limit", "ms"), ""),
+    taking(Measuring, &["-D", "--define"], Instead::Define, "`define` sets variables of a script: `a=1, b=2`"),
+    flag(
+        Measuring,
+        &["-C", "--connect"],
+        Instead::Words(&["--set", "benchmarks.*.reconnect=1"]),
+        "each transaction has a connection of its own",
+    ),
+    taking(
+        Measuring,
+        &["-P", "--progress", "--report-interval"],
+        Instead::Words(&[]),
+        "étalon shows how far it is by itself, and stores each second",
+    ),
+    flag(Measuring, &["-n", "--no-vacuum"], Instead::Words(&[]), "leave it out: étalon makes its tables by itself"),
+    flag(
+        Measuring,
+        &["--no-init", "--skip-init"],
+        Instead::Words(&["--set", "benchmarks.*.tables=none"]),
+        "a benchmark works on tables as they are",
+    ),
+    taking(Measuring, &["-h", "--host", "--hostname"], Instead::Url(Part::Host), URL),
+    taking(Measuring, &["-p", "--port"], Instead::Url(Part::Port), URL),
+    taking(Measuring, &["-U", "--username", "--user"], Instead::Url(Part::User), URL),
+    taking(Measuring, &["-d", "--dbname", "--db", "--database"], Instead::Url(Part::Database), URL),
+    taking(
+        Measuring,
+        &["--password", "--mysql-password"],
+        Instead::Words(&[]),
+        "the URL has the password, `postgres://USER:PASSWORD@HOST/`, or an `env:NAME` that holds the URL",
+    ),
+    taking(Measuring, &["--mysql-host"], Instead::Url(Part::MysqlHost), URL),
+    taking(Measuring, &["--mysql-port"], Instead::Url(Part::MysqlPort), URL),
+    taking(Measuring, &["--mysql-user"], Instead::Url(Part::MysqlUser), URL),
+    taking(Measuring, &["--mysql-db"], Instead::Url(Part::MysqlDatabase), URL),
+    taking(
+        Measuring,
+        &["--iterations", "--repeat", "--runs", "--count"],
+        Instead::Option("--rounds", ""),
+        "`--rounds 10` runs every case so often",
+    ),
+    taking(
+        Measuring,
+        &["--warmup", "--warm-up"],
+        Instead::Key("schedule.warmup", "s"),
+        "it is the warm-up of each run",
+    ),
+    taking(
+        Measuring,
+        &["--promise", "--max-latency", "--slo", "--p95", "--latency", "--sla", "--response-time"],
+        Instead::Option("--p99", "ms"),
+        P99,
+    ),
+    taking(
+        Measuring,
+        &["--tables", "--table-size", "--table_size"],
+        Instead::Words(&[]),
+        "`--scale 20` is the size of pgbench's tables, 100,000 rows a step",
+    ),
+    taking(Measuring, &["--seed"], Instead::Key("schedule.seed", ""), ""),
+    flag(Measuring, &["--dry-run", "--check"], Instead::Plan, "`etalon plan` checks a plan and touches nothing"),
+    taking(
+        Measuring,
+        &["--save", "--out", "--results"],
+        Instead::Option("--output", ""),
+        "`--output DIR` is the folder of the store and the report",
+    ),
+    taking(Measuring, &["--size", "--filesize"], Instead::Size("benchmarks.*.size_mb", 2), IN_DISKS),
+    taking(Measuring, &["--bs", "--blocksize", "--block-size"], Instead::Size("benchmarks.*.block_kb", 1), IN_DISKS),
+    taking(Measuring, &["--iodepth", "--depth"], Instead::Key("benchmarks.*.depth", ""), IN_DISKS),
+    taking(Measuring, &["--numjobs"], Instead::Key("benchmarks.*.threads", ""), IN_DISKS),
+    taking(Measuring, &["--rwmixread"], Instead::Key("benchmarks.*.read_percent", ""), IN_DISKS),
+    taking(Measuring, &["--rw", "--readwrite"], Instead::Access, IN_DISKS),
+    taking(Measuring, &["--filename", "--directory"], Instead::System, "a folder is named without an option"),
+    taking(
+        Measuring,
+        &["--direct", "--ioengine", "--end_fsync"],
+        Instead::Words(&[]),
+        "étalon goes past the caches by itself: `--set 'benchmarks.*.cache=all'` uses them",
+    ),
+    flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
+    taking(
+        Measuring,
+        &["--codec", "--compression", "--compress"],
+        Instead::Codec,
+        "the plan `backup-compression` measures backups, of tables that étalon makes",
+    ),
+    taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
+    taking(
+        Gate,
+        &["--sla", "--slo", "--max-p99", "--p99", "--latency", "--max-latency"],
+        Instead::Limit,
+        "`--limit` fails where a metric is beyond it",
+    ),
+    taking(Gate, &["--fail-if", "--fail-on"], Instead::FailIf, "`--limit` says what has to hold"),
+    taking(
+        Gate,
+        &["--threshold", "--tolerance", "--max-change"],
+        Instead::Option("--max-regression", "%"),
+        "`--max-regression` fails on a regression beyond it",
+    ),
+    taking(Gate, &["--candidate"], Instead::Candidate, "the candidate's store is named without an option"),
+    taking(Gate, &["--junit"], Instead::Junit, "`--format junit` prints JUnit XML"),
+    taking(
+        Compare,
+        &["--threshold", "--tolerance", "--max-regression"],
+        Instead::Option("--margin", "%"),
+        "`--margin` is the half width of the zone of equivalence; `etalon gate STORE --max-regression 5%` fails beyond it",
+    ),
+    taking(Compare, &["-T", "--time", "--duration", "--runtime", "--for"], Instead::Words(&[]), NOT_MEASURED),
+    taking(Compare, &["--candidate"], Instead::Candidate, "the candidate's store is named without an option"),
+    taking(
+        Import,
+        &["--save", "--out", "--store"],
+        Instead::Option("--output", ""),
+        "`--output` is the store to write",
+    ),
+];
+
+/// What a verb of other tools is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A verb of étalon's, with the same words.
+    Verb(&'static str),
+    /// `run` with several numbers of clients, and `capacity`.
+    Steps,
+    /// `run` with the plan `backup-compression` on the systems.
+    Backup,
+    /// `run`, then `gate`.
+    Ci,
+    /// `compare`, of other files after `import`.
+    Compare,
+    /// `list` of the folder.
+    List,
+    /// `--version`.
+    Version,
+    /// There is nothing of the kind.
+    Nothing,
+}
+
+/// Verbs of other tools, with their meaning and what to know about it.
+pub const VERBS: &[(&[&str], Meaning, &str)] = &[
+    (
+        &["replay", "capture", "record"],
+        Meaning::Nothing,
+        "étalon replays no recorded traffic: write what the application asks as a script, `etalon run URL --script my.sql`; \
+         pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
+    ),
+    (
+        &["bench", "benchmark", "test", "start", "prepare", "measure", "perf"],
+        Meaning::Verb("run"),
+        "`etalon run` measures",
+    ),
+    (
+        &["sweep", "ramp", "scale", "stress"],
+        Meaning::Steps,
+        "`etalon run --clients` measures each number of clients, `etalon capacity` looks for the most",
+    ),
+    (
+        &["disk", "fio", "io", "storage", "iops"],
+        Meaning::Verb("run"),
+        "`etalon run` measures the disks that folders are on",
+    ),
+    (
+        &["backup", "dump", "restore"],
+        Meaning::Backup,
+        "the plan `backup-compression` backs up tables that étalon makes, and none of yours",
+    ),
+    (&["queries", "query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
+    (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
+    (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),
+    (&["diff", "cmp"], Meaning::Compare, "`etalon compare` compares stores"),
+    (&["ls", "history", "log", "logs"], Meaning::List, "`etalon list FOLDER` lists the experiments in a folder"),
+    (&["validate", "dry-run"], Meaning::Verb("plan"), "`etalon plan` checks a plan and touches nothing"),
+    (&["continue"], Meaning::Verb("resume"), "`etalon resume` goes on with an interrupted experiment"),
+    (&["version"], Meaning::Version, ""),
+];
