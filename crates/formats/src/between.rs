@@ -59,6 +59,15 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
 }
 
+/// What the heads of files say, without numbers and times of runs.
+pub fn captions_of_files(heads: &[&[String]]) -> Vec<Vec<String>> {
+    let lines = |head: &&[String]| line::read(&head.iter().map(|line| (0, line.as_str())).collect());
+    let above: Vec<Vec<Line>> = heads.iter().map(lines).collect();
+    let counted = counted_shapes(&above);
+    let mut first = BTreeMap::new();
+    above.iter().map(|lines| distinct_texts(lines, &counted, &mut first)).collect()
+}
+
 /// The lines above results: each kind holds until the next lines of the kind.
 struct Caption {
     conditions: Vec<String>,

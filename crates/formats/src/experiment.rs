@@ -530,6 +530,7 @@ mod tests {
             unknown: vec!["the order".to_owned()],
             notes: Vec::new(),
             loads: BTreeSet::new(),
+            head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

@@ -30,6 +30,8 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// The commands and the SQL of the load that it shows: see [`crate::loads`].
     pub loads: BTreeSet<String>,
+    /// Settings and captions above its first result.
+    pub head: Vec<String>,
     /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
     /// The facts by system.
@@ -105,6 +107,7 @@ impl Imported {
             unknown: unknown.into_iter().map(str::to_owned).collect(),
             notes: Vec::new(),
             loads: BTreeSet::new(),
+            head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

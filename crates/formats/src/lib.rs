@@ -38,6 +38,7 @@ pub mod experiment;
 pub mod exported;
 pub mod fio;
 pub mod hammerdb;
+mod heads;
 pub mod imported;
 pub mod lines;
 pub mod loads;

@@ -8,6 +8,7 @@ use model::{Mark, MarkKind, Value};
 use crate::between::{self, Block};
 use crate::captions::{Path, is_number_of_run, is_warm_up, names};
 use crate::clean::{Stream, clean, unquoted};
+use crate::heads;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::loads;
 use crate::page;
@@ -454,7 +455,12 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     let is_strange = |number| strange.as_ref().is_some_and(|lines| lines.contains_key(&number));
     let lines = numbered(whole).filter(|(number, _)| is_strange(*number)).map(|(_, line)| plain(line));
     let loads = loads::of_lines(lines.collect::<Vec<_>>().iter().map(String::as_str));
-    all.imports.iter_mut().for_each(|import| import.loads.clone_from(&loads));
+    let lines = numbered(whole).filter(|(_, line)| !line.trim().is_empty());
+    let head = heads::captions(lines.take_while(|(number, _)| is_strange(*number)).map(|(_, line)| line));
+    for import in &mut all.imports {
+        import.loads.clone_from(&loads);
+        import.head.clone_from(&head);
+    }
     all.not_understood = strange
         .into_iter()
         .flat_map(BTreeMap::into_values)

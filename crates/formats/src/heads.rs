@@ -1,0 +1,157 @@
+//! What stands at the head of files. Results of one case and system are no repetitions below different settings or captions, nor in files
+//! whose names differ by a setting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use model::Value;
+
+use crate::captions::{heading, title_before};
+use crate::recognise::CAPTION;
+use crate::{Imported, between, loads};
+
+/// The key of results in files whose names differ by a setting.
+const FILE: &str = "file";
+/// Words of file names that are values of settings.
+const VALUES: [&str; 12] =
+    ["disabled", "enabled", "false", "n", "no", "off", "on", "true", "with", "without", "y", "yes"];
+/// Names of what a script notes of each run.
+const OF_RUNS: [&str; 12] =
+    ["date", "dir", "file", "host", "hostname", "id", "log", "output", "pid", "seed", "time", "timestamp"];
+
+/// Those lines of a head that say of what the results are.
+pub(crate) fn captions<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    lines.map(str::trim).filter(|line| is_caption(line)).map(str::to_owned).collect()
+}
+
+fn is_caption(line: &str) -> bool {
+    let has_prompt = line.starts_with(['$', '+', '#']) && !line.starts_with("##");
+    let lower = line.to_lowercase();
+    let is_title = heading(line).is_some() || title_before(line).is_some() || line.starts_with("===");
+    is_setting(line)
+        || (has_prompt && [" set ", "export "].iter().any(|word| lower.contains(word)) && !loads::is_command(line))
+        || (is_title && !has_prompt)
+}
+
+/// `synchronous_commit=on`, `work_mem = 64MB`.
+fn is_setting(line: &str) -> bool {
+    line.split_once('=').map(|(name, value)| (name.trim(), value.trim())).is_some_and(|(name, value)| {
+        let last = name.rsplit(['_', '.', '-']).next().unwrap_or(name).to_lowercase();
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+            && !value.is_empty()
+            && !value.contains([' ', '='])
+            && !OF_RUNS.contains(&last.as_str())
+    })
+}
+
+/// Makes a key of the heads, and else of the names, of files that have results of one case of a system.
+pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
+    let mut by_case: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (at, import) in imports.iter().enumerate() {
+        for result in import.results.iter().filter(|result| !result.keys.contains_key(CAPTION)) {
+            by_case.entry(case_of(result)).or_default().insert(at);
+        }
+    }
+    by_case.retain(|_, files| files.len() > 1);
+    let groups: BTreeSet<&BTreeSet<usize>> = by_case.values().collect();
+    let mut names: BTreeMap<usize, (&str, String)> = BTreeMap::new();
+    for group in groups {
+        let heads: Vec<&[String]> = group.iter().map(|at| imports[*at].head.as_slice()).collect();
+        let captions = between::captions_of_files(&heads);
+        let (key, found) = if captions.iter().collect::<BTreeSet<_>>().len() > 1 {
+            (CAPTION, between::names(&captions))
+        } else {
+            let stems = group.iter().map(|at| stem(&imports[*at].source));
+            (FILE, stems_of_settings(stems.collect()).unwrap_or_default())
+        };
+        names.extend(group.iter().copied().zip(found.into_iter().map(|name| (key, name))));
+    }
+    for (at, (key, name)) in names.into_iter().filter(|(_, (_, name))| !name.is_empty()) {
+        let import = &mut imports[at];
+        for result in import.results.iter_mut().filter(|result| by_case.contains_key(&case_of(result))) {
+            result.keys.insert(key.to_owned(), Value::Text(name.clone()));
+        }
+        import
+            .notes
+            .push(format!("other files have results of its cases with other settings: they are the key `{key}`"));
+    }
+}
+
+fn case_of(result: &crate::ImportedResult) -> String {
+    format!("{:?}", (&result.system, &result.benchmark, &result.keys))
+}
+
+fn stem(source: &str) -> String {
+    Path::new(source).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The words in names of files that are values, if the names differ by these.
+fn stems_of_settings(stems: Vec<String>) -> Option<Vec<String>> {
+    let of_settings = |stem: &String| -> Vec<String> {
+        let lower = stem.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| VALUES.contains(word));
+        words.map(str::to_owned).collect()
+    };
+    let values: BTreeSet<Vec<String>> = stems.iter().map(of_settings).collect();
+    let is_any = values.len() > 1 && values.iter().all(|words| !words.is_empty());
+    is_any.then(|| between::without_numbers_of_runs(&stems, between::Counting::Any))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use crate::recognise::{Captions, Text, read};
+
+    const RUN: &str = "transaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\nnumber of clients: 10\n\
+        number of threads: 1\nduration: 60 s\nnumber of transactions actually processed: 1207200\n\
+        latency average = 0.497 ms\ntps = 20120.123456 (without initial connection time)\n";
+
+    /// The values of a key, for each file, of six runs below a head.
+    fn values(key: &str, files: [(&str, &str); 3]) -> [Option<String>; 3] {
+        let options = Options::default();
+        let mut imports: Vec<Imported> = Vec::new();
+        for (source, head) in files {
+            let text = format!("{head}{}", RUN.repeat(6));
+            let text = Text {
+                text: &text,
+                source,
+                below: source,
+                system: "pg",
+                captions: Captions::Keys,
+                reader: None,
+                options: &options,
+            };
+            imports.extend(read(&text).unwrap().imports);
+        }
+        loads::tell_loads_apart(&mut imports);
+        let of = |at: usize| imports[at].results[0].keys.get(key).map(ToString::to_string);
+        [of(0), of(1), of(2)]
+    }
+
+    #[test]
+    fn captions_of_files_are_keys_of_their_system() {
+        let head = |value: &str| format!("Script started\nsynchronous_commit={value}\n$ pgbench -T60 b\n");
+        let (on, off) = (head("on"), head("off"));
+        let found = values(CAPTION, [("a", &on), ("b", &off), ("c", &on)]);
+        assert_eq!(found, ["on", "off", "on"].map(|value| Some(format!("synchronous_commit={value}"))));
+        assert_eq!(values(CAPTION, [("on", &on), ("off", &on), ("c", &on)]), [None, None, None]);
+        let found =
+            values(CAPTION, [("a", "On the old disk:\n"), ("b", "On the new disk:\n"), ("c", "On the old disk:\n")]);
+        assert!(found[0].is_some() && found[0] == found[2] && found[0] != found[1], "{found:?}");
+        for heads in
+            [["run=1\n", "run=2\n", "run=3\n"], ["pid=4711\n", "pid=19\n", "pid=815\n"], ["Run 1:\n", "Run 2:\n", ""]]
+        {
+            let [first, second, third] = heads;
+            assert_eq!(values(CAPTION, [("a", first), ("b", second), ("c", third)]), [None, None, None], "{heads:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_files_that_differ_by_a_setting_are_keys() {
+        let found = values(FILE, [("x/sync_on.txt", ""), ("x/sync_off.txt", ""), ("x/sync_on.txt", "")]);
+        assert_eq!(found, ["sync-on", "sync-off", "sync-on"].map(|name| Some(name.to_owned())));
+        assert_eq!(values(FILE, [("monday.txt", ""), ("tuesday.txt", ""), ("on.txt", "")]), [None, None, None]);
+    }
+}
