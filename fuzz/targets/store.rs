@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -177,7 +177,7 @@ fn plan() -> Plan {
         fleet: None,
         name: "p".into(),
         systems: vec![system("a"), system("b")],
-        benchmarks: vec![Benchmark { name: "tpcb".into(), workload, stands_for: None, points }],
+        benchmarks: vec![Benchmark { name: "tpcb".into(), workload, stands_for: None, points, by_default: BTreeSet::new() }],
         schedule: Schedule {
             rounds: 6,
             warmup: Duration::from_millis(1500),

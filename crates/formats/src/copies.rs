@@ -260,14 +260,25 @@ mod tests {
         assert_eq!(kept(import("a", TABLE)), (vec![2], 0), "rows of a table are as their author has them");
     }
 
+    fn job(nopm: u32) -> String {
+        format!("Vuser 1:TEST RESULT : System achieved {nopm} NOPM from 43210 MariaDB TPM\n")
+    }
+
+    fn slap(mean: &str) -> String {
+        format!("Benchmark\n\tAverage number of seconds to run all queries: {mean} seconds\n")
+    }
+
+    fn table(unit: &str, values: &[&str]) -> String {
+        let rows = values.iter().map(|value| format!("a,8,x,{unit},{value}\n"));
+        format!("system,clients,metric,unit,value\n{}", rows.collect::<String>())
+    }
+
     #[test]
     fn a_block_of_results_is_a_copy_in_spite_of_few_digits() {
-        let job = |nopm: u32| format!("Vuser 1:TEST RESULT : System achieved {nopm} NOPM from 43210 MariaDB TPM\n");
-        let three = job(51234) + &job(51301) + &job(50987);
+        let three = job(51_234) + &job(51_301) + &job(50_987);
         let quoted: String = three.lines().map(|line| format!("> {line}\n")).collect();
         assert_eq!(kept(import("a", &format!("{three}\n{quoted}"))), (vec![3], 1));
-        assert_eq!(kept(import("a", &format!("{three}{}", job(51301)))), (vec![4], 0), "one may come again by chance");
-        let slap = |mean: &str| format!("Benchmark\n\tAverage number of seconds to run all queries: {mean} seconds\n");
+        assert_eq!(kept(import("a", &format!("{three}{}", job(51_301)))), (vec![4], 0), "one may come again by chance");
         let block: String = ["0.512", "0.533", "0.498", "0.527", "0.541"].map(slap).concat();
         assert_eq!(kept(import("a", &block.repeat(3))), (vec![5], 1));
         let few = slap("0.51") + &slap("0.52");
@@ -282,10 +293,6 @@ mod tests {
 
     #[test]
     fn equal_rows_of_a_table_are_no_repetitions() {
-        let table = |unit: &str, values: &[&str]| -> String {
-            let rows = values.iter().map(|value| format!("a,8,x,{unit},{value}\n"));
-            format!("system,clients,metric,unit,value\n{}", rows.collect::<String>())
-        };
         assert_eq!(marked(&table("tx/s", &["1003.27"; 6])), [true; 6]);
         assert_eq!(marked(&table("tx/s", &["1003.27", "1003.27", "1003.28"])), [false; 3]);
         assert_eq!(marked(&table("bytes", &["1003520"; 6])), [false; 6], "a size may be the same each time");

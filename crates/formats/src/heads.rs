@@ -88,14 +88,15 @@ fn stem(source: &str) -> String {
 
 /// The words in names of files that are values, if the names differ by these.
 fn stems_of_settings(stems: Vec<String>) -> Option<Vec<String>> {
-    let of_settings = |stem: &String| -> Vec<String> {
-        let lower = stem.to_lowercase();
-        let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| VALUES.contains(word));
-        words.map(str::to_owned).collect()
-    };
-    let values: BTreeSet<Vec<String>> = stems.iter().map(of_settings).collect();
+    let values: BTreeSet<Vec<String>> = stems.iter().map(|stem| values_in(stem)).collect();
     let is_any = values.len() > 1 && values.iter().all(|words| !words.is_empty());
     is_any.then(|| between::without_numbers_of_runs(&stems, between::Counting::Any))
+}
+
+fn values_in(stem: &str) -> Vec<String> {
+    let lower = stem.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| VALUES.contains(word));
+    words.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -132,8 +133,8 @@ mod tests {
 
     #[test]
     fn captions_of_files_are_keys_of_their_system() {
-        let head = |value: &str| format!("Script started\nsynchronous_commit={value}\n$ pgbench -T60 b\n");
-        let (on, off) = (head("on"), head("off"));
+        let [on, off] =
+            ["on", "off"].map(|value| format!("Script started\nsynchronous_commit={value}\n$ pgbench -T60 b\n"));
         let found = values(CAPTION, [("a", &on), ("b", &off), ("c", &on)]);
         assert_eq!(found, ["on", "off", "on"].map(|value| Some(format!("synchronous_commit={value}"))));
         assert_eq!(values(CAPTION, [("on", &on), ("off", &on), ("c", &on)]), [None, None, None]);

@@ -79,11 +79,11 @@ fn goes_on(line: &str) -> bool {
 
 /// Tells whether a line that goes on is a command of a benchmark, as far as the next line shows.
 fn names_tool_or_goes_on(line: &str, next: &str) -> bool {
-    let is_command = |line: &str| {
-        line.trim_start().starts_with("$ ")
-            || line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup")
-    };
-    is_command(line) || is_command(next)
+    [line, next].iter().any(|line| line.trim_start().starts_with("$ ") || names_tool(line))
+}
+
+fn names_tool(line: &str) -> bool {
+    line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup")
 }
 
 /// The loads that lines show.
@@ -110,8 +110,7 @@ fn is_sql(line: &str) -> bool {
 /// Tells whether a line is the command of a load.
 pub(crate) fn is_command(line: &str) -> bool {
     let has_prompt = line.starts_with(['$', '+', '#']);
-    let names_tool = || line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup");
-    command(line).is_some() || (has_prompt && names_tool())
+    command(line).is_some() || (has_prompt && names_tool(line))
 }
 
 /// Arguments by which a tool makes or removes tables.

@@ -191,15 +191,20 @@ fn steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
     if parses(&capacity) { error.hint(format!("or `{}`", capacity.text())) } else { error }
 }
 
+/// Whether it is a file that is neither a store nor a database.
+fn is_foreign_file(word: &String) -> bool {
+    let path = Path::new(word);
+    path.is_file() && !is_store(word) && !has_sqlite_magic(path)
+}
+
 /// Stores are compared, systems are run, and whatever else is a file is imported before.
 fn compare(error: CliError, line: Line, run: Line) -> CliError {
-    let is_of_store = |word: &String| is_store(word) || has_sqlite_magic(Path::new(word));
     match line.words.first() {
         None => {
             error.hint("`etalon list .` has the stores in this folder").hint("`etalon compare --help` has examples")
         }
         Some(first) if is_store(first) => with_line(error, line),
-        Some(_) if line.words.iter().all(|word| Path::new(word).is_file() && !is_of_store(word)) => {
+        Some(_) if line.words.iter().all(is_foreign_file) => {
             let [import, compare] = import_and_compare(&line.words);
             error.hint(format!("type `{import}`, then `{compare}`"))
         }
@@ -246,19 +251,20 @@ fn parses(line: &Line) -> bool {
 
 /// Adds a script where systems are databases of SQLite that are there: étalon makes tables in files of its own alone.
 fn add_script(line: &mut Line) {
-    let is_there = |word: &String| file_of_sqlite(word).is_some();
-    let is_load = |word: &String| {
-        is_plan(word) || crate::ask::words::ending(word) == "sql" || workloads::queries::has_queries(Path::new(word))
-    };
     if For::verb(&line.verb) == Some(For::Measuring)
-        && line.words.iter().any(is_there)
-        && !(line.has_option(&["--script", "--queries"]) || line.words.iter().any(is_load))
+        && line.words.iter().any(|word| file_of_sqlite(word).is_some())
+        && !(line.has_option(&["--script", "--queries"]) || line.words.iter().any(|word| is_load(word)))
     {
         line.note(
             "in a database of yours étalon makes no tables: `my.sql` is a script of yours on those that are there",
         );
         line.options.splice(0..0, ["--script".to_owned(), "my.sql".to_owned()]);
     }
+}
+
+/// Whether it says what is measured: a plan, a script or a folder of queries.
+fn is_load(word: &str) -> bool {
+    is_plan(word) || crate::ask::words::ending(word) == "sql" || workloads::queries::has_queries(Path::new(word))
 }
 
 /// The file of `sqlite:FILE` or `NAME=sqlite:FILE`, if there is one.

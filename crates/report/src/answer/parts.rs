@@ -79,9 +79,11 @@ fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p
     parts
 }
 
+type IsOfKind = fn(&Comparison) -> bool;
+
 /// The parts whose answers differ, that failed, or that an engine does not have.
 fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
-    let kinds: [(fn(&Comparison) -> bool, [&str; 2]); 4] = [
+    let kinds: [(IsOfKind, [&str; 2]); 4] = [
         (gives_several_answers, ["gives another answer", "give other answers"]),
         (|row| is_without_figure(row, Absence::Wrong), ["gives no right answer", "give no right answers"]),
         (|row| is_without_figure(row, Absence::Failed), ["failed", "failed"]),

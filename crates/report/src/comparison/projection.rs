@@ -99,6 +99,11 @@ fn varies(cases: &[&Case], key: &str) -> bool {
 }
 
 impl Projection {
+    /// The sides where they are systems; none, which stands for all, where something else is compared.
+    pub fn systems_among<'s>(&self, sides: impl Iterator<Item = &'s String>) -> Vec<String> {
+        if self.cols == [KEY_SYSTEM] { sides.cloned().collect() } else { Vec::new() }
+    }
+
     /// Defaults: systems are compared, benchmarks make tables, other varying keys rows.
     ///
     /// # Errors

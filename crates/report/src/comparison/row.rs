@@ -314,10 +314,7 @@ impl NoVerdict {
                 format!("unequal durability: A is {}, B is {}", tier_name(*a), tier_name(*b))
             }
             NoVerdict::DifferentRows(found) => found.text(),
-            NoVerdict::DifferentAnswers { query, how } => {
-                let how = how.as_ref().map_or_else(String::new, |how| format!(": {how}"));
-                format!("the runs gave several answers to {query}{how}")
-            }
+            NoVerdict::DifferentAnswers { query, how } => several_answers(query, how.as_deref()),
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
@@ -354,16 +351,12 @@ impl NoVerdict {
                 whole(*needed, Script::Plain),
                 count(*of, "run")
             ),
-            NoVerdict::Repeated { side, runs } => format!(
-                "{} of {} failed at first: those that were measured when repeated are no fair choice",
-                count(*runs, "run"),
-                side.as_str()
-            ),
-            NoVerdict::CutOff { side, runs } => format!(
-                "étalon itself ended in {} of {}: those that were measured when repeated are no fair choice",
-                count(*runs, "run"),
-                side.as_str()
-            ),
+            NoVerdict::Repeated { side, runs } => {
+                format!("{} of {} failed at first: {NO_FAIR_CHOICE}", count(*runs, "run"), side.as_str())
+            }
+            NoVerdict::CutOff { side, runs } => {
+                format!("étalon itself ended in {} of {}: {NO_FAIR_CHOICE}", count(*runs, "run"), side.as_str())
+            }
             NoVerdict::MeasuredAgain { runs } => format!(
                 "{} measured again when the experiment was resumed: by what they said first the row says something else",
                 if *runs == 1 { "1 run was".to_owned() } else { format!("{runs} runs were") }
@@ -410,6 +403,13 @@ impl NoVerdict {
             NoVerdict::Diagnostic => "not judged".to_owned(),
         }
     }
+}
+
+const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair choice";
+
+fn several_answers(query: &str, how: Option<&str>) -> String {
+    let how = how.map_or_else(String::new, |how| format!(": {how}"));
+    format!("the runs gave several answers to {query}{how}")
 }
 
 fn tier_name(tier: Option<DurabilityTier>) -> &'static str {

@@ -461,12 +461,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     // What no other experiment has is in notes of its own, and was left out when they were joined.
     one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.lost()));
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
-    // Unless systems are compared, all count.
-    let looked_at: Vec<String> = if projection.cols == [KEY_SYSTEM] {
-        others.iter().filter(|b| is_asked(b)).chain([&baseline]).cloned().collect()
-    } else {
-        Vec::new()
-    };
+    let looked_at = projection.systems_among(others.iter().filter(|b| is_asked(b)).chain([&baseline]));
     let set = ComparisonSet {
         answer: String::new(),
         compared: Vec::new(),
