@@ -5,9 +5,9 @@
 #![no_main]
 
 use etalon_fuzz::chosen;
+use libfuzzer_sys::fuzz_target;
 use workloads::backup::archive;
 use workloads::backup::backups::BackupLayout;
-use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };

@@ -6,14 +6,14 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, seed};
-use workloads::dataset::Tables;
-use workloads::system::Part;
 use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
 use libfuzzer_sys::fuzz_target;
 use load::generator::HostLoad;
 use load::series::Latencies;
 use load::worker::TaskLog;
 use model::{Case, Point, RunRecord, RunState, SystemPlan};
+use workloads::dataset::Tables;
+use workloads::system::Part;
 
 fuzz_target!(init: seeds(), |data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 
 use conductor::Registry;
 use etalon_fuzz::{chosen, text};
-use workloads::smack::SuperSmack;
-use workloads::texts::Texts;
-use workloads::workload::{Grants, Workload};
 use libfuzzer_sys::fuzz_target;
 use model::plan::{Changes, Form, redact_text};
 use model::{Catalog, Plan};
+use workloads::smack::SuperSmack;
+use workloads::texts::Texts;
+use workloads::workload::{Grants, Workload};
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Registry::built_in().catalog());
 /// More cases than this are left: making a task of each is the same work again.

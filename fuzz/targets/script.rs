@@ -6,11 +6,11 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use workloads::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
 use libfuzzer_sys::fuzz_target;
 use load::datum::Datum;
 use load::lane::KeptRow;
 use load::stream::{Next, Stream};
+use workloads::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
 
 /// A script may jump and ask as long as it likes; so many steps tell enough.
 const MOST_STEPS: usize = 200;

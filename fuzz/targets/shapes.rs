@@ -5,12 +5,12 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+use model::{Point, Value};
 use workloads::spatial::{Spatial, expected_of_shapes};
 use workloads::texts::NamedTexts;
 use workloads::texts::Texts;
 use workloads::workload::{Grants, Workload};
-use libfuzzer_sys::fuzz_target;
-use model::{Point, Value};
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };

@@ -5,14 +5,14 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+use load::stream::{Next, Stream};
+use model::{Point, Value};
 use workloads::smack::SuperSmack;
 use workloads::texts::NamedTexts;
 use workloads::texts::Texts;
 use workloads::work::StreamWork;
 use workloads::workload::{Action, Grants, Workload};
-use libfuzzer_sys::fuzz_target;
-use load::stream::{Next, Stream};
-use model::{Point, Value};
 
 /// Rows of a table that are made; the others are made by the same rule.
 const MOST_ROWS: u64 = 20;

@@ -177,7 +177,13 @@ fn plan() -> Plan {
         fleet: None,
         name: "p".into(),
         systems: vec![system("a"), system("b")],
-        benchmarks: vec![Benchmark { name: "tpcb".into(), workload, stands_for: None, points, by_default: BTreeSet::new() }],
+        benchmarks: vec![Benchmark {
+            name: "tpcb".into(),
+            workload,
+            stands_for: None,
+            points,
+            by_default: BTreeSet::new(),
+        }],
         schedule: Schedule {
             rounds: 6,
             warmup: Duration::from_millis(1500),

@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 use conductor::Registry;
 use etalon_fuzz::{chosen, text};
+use libfuzzer_sys::fuzz_target;
+use model::SystemPlan;
 use workloads::permits::NamedPermits;
 use workloads::permits::Permits;
 use workloads::system::Consent;
 use workloads::system::OpenRequest;
-use libfuzzer_sys::fuzz_target;
-use model::SystemPlan;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::built_in);
 const SCHEMES: [&str; 5] = ["postgres://", "mysql://", "mssql://", "sqlite:", "disk:"];

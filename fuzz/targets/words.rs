@@ -5,11 +5,11 @@
 #![no_main]
 
 use etalon_fuzz::{chosen, text};
-use workloads::smack::GenData;
-use workloads::spatial::Query;
 use formats::sqlio;
 use libfuzzer_sys::fuzz_target;
 use model::{duration, plan};
+use workloads::smack::GenData;
+use workloads::spatial::Query;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
