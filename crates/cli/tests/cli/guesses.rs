@@ -38,6 +38,12 @@ fn files_of_sqlite_are_named_by_url_with_the_users_words() {
     let backup = ["run", "backup-compression", "--system", "sqlite:a.bench.db"];
     answered(&scene, &["backup", "a.db"], &backup);
     scene.etalon(&[&["plan"], &backup[1..]].concat()).says(0, &[]);
+    let codecs = line_of(&scene.etalon(&["backup", "a.db", "--codec", "gzip,zstd"]));
+    let codecs: Vec<&str> = ["plan"].into_iter().chain(codecs[1..].iter().map(String::as_str)).collect();
+    let planned = scene.etalon(&codecs);
+    assert!(planned.says(0, &[]).stdout.contains("codec=zstd"), "{}", planned.stdout);
+    let sought = ["capacity", "sqlite:x.db", "--p99", "20ms"];
+    answered(&scene, &["capacity", "sqlite:x.db", "--latency", "p99<20"], &sought);
     // One system twice keeps its other words.
     scene.write("s.sql", "SELECT 1;\n");
     let twice = ["run", "sqlite:a.db", "sqlite:a.db", "--script", "s.sql", "--quick"];

@@ -140,12 +140,11 @@ impl Line {
             Instead::System => self.words.push(value),
             Instead::Codec => {
                 self.is_backup = true;
-                self.option("--set", format!("benchmarks.*.codec={value}"));
+                self.option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
             }
             Instead::Plan => self.is_only_planned = true,
             Instead::Limit => {
-                let value = value.rsplit(['<', '=']).next().unwrap_or_default().trim();
-                self.option("--limit", format!("p99 <= {}", with_unit(value, "ms")));
+                self.option("--limit", format!("p99 <= {}", with_unit(&value, "ms")));
             }
             Instead::FailIf => self.fail_if(&value),
             Instead::Candidate => self.candidate = Some(value),
@@ -384,8 +383,18 @@ fn other(verb: &str, name: &str) -> Option<&'static OtherOption> {
     OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))
 }
 
-/// A bare number gets the unit.
+/// A list as plans write it: `gzip,zstd` is `["gzip", "zstd"]`.
+fn one_or_list(value: &str) -> String {
+    if !value.contains(',') {
+        return value.to_owned();
+    }
+    let quoted: Vec<String> = value.split(',').map(|one| format!("\"{}\"", one.trim())).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// The bound of a limit such as `p99<20`; a bare number gets the unit.
 fn with_unit(value: &str, unit: &str) -> String {
+    let value = value.rsplit(['<', '=']).next().unwrap_or_default().trim();
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_bare { format!("{value}{unit}") } else { value.to_owned() }
 }

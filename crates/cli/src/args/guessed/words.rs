@@ -76,6 +76,7 @@ const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, abou
 }
 
 const URL: &str = "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`";
+const OF_MADE_TABLES: &str = "the plan `backup-compression` backs up tables that étalon makes, and none of yours";
 const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
@@ -211,12 +212,7 @@ pub const OPTIONS: &[OtherOption] = &[
         "étalon goes past the caches by itself: `--set 'benchmarks.*.cache=all'` uses them",
     ),
     flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
-    taking(
-        Measuring,
-        &["--codec", "--compression", "--compress"],
-        Instead::Codec,
-        "the plan `backup-compression` measures backups, of tables that étalon makes",
-    ),
+    taking(Measuring, &["--codec", "--compression", "--compress"], Instead::Codec, OF_MADE_TABLES),
     taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
     taking(
         Gate,
@@ -293,11 +289,7 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
         Meaning::Verb("run"),
         "`etalon run` measures the disks that folders are on",
     ),
-    (
-        &["backup", "dump", "restore"],
-        Meaning::Backup,
-        "the plan `backup-compression` backs up tables that étalon makes, and none of yours",
-    ),
+    (&["backup", "dump", "restore"], Meaning::Backup, OF_MADE_TABLES),
     (&["queries", "query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
     (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
     (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),
