@@ -220,7 +220,7 @@ fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
         .find(|word| is_store(word) || is_sqlite(word) || crate::ask::words::word(word, &catalog).is_ok())?;
     let verb = if is_store(first) { "compare" } else { "run" };
     let line = Line::read(verb, arguments, etalon);
-    let shown = model::plan::redact_url(&arguments[0]);
+    let shown = line::masked(&arguments[0]);
     Some(with_line(CliError::user(format!("`{shown}` is no command: `etalon {verb}` is missing before it")), line))
 }
 

@@ -52,6 +52,21 @@ fn files_of_sqlite_are_named_by_url_with_the_users_words() {
 }
 
 #[test]
+fn no_password_is_repeated() {
+    let scene = Scene::new();
+    for typed in [
+        &["diff", "me:hunter2@h/a", "b"][..],
+        &["bench", "x=postgres://me:hunter2@h/a"],
+        &["run", "--mysql-host=h", "--mysql-password=hunter2", "x"],
+        &["run", "-h", "h", "-U", "me", "--password=hunter2"],
+        &["me:hunter2@h/a", "postgres"],
+    ] {
+        let ran = scene.etalon(typed);
+        assert!(ran.code == 2 && !ran.stderr.contains("hunter2"), "{typed:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_variable_that_is_set_as_the_hint_says_is_set() {
     let scene = Scene::new();
     scene.write("s.sql", "SELECT :nope;\n");

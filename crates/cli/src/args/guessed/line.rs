@@ -304,8 +304,18 @@ impl Line {
 
 /// `etalon` with these words, quoted for a shell. Passwords are masked.
 pub fn typed(arguments: &[impl AsRef<str>]) -> String {
-    let words = arguments.iter().map(|word| quote(&model::plan::redact_url(word.as_ref())));
+    let words = arguments.iter().map(|word| quote(&masked(word.as_ref())));
     std::iter::once("etalon".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Masks passwords of URLs, also of one without a scheme, as `me:secret@host/db`. A drive has one letter.
+pub fn masked(word: &str) -> String {
+    let word = model::plan::redact_url(word);
+    let login = word.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
+    match login {
+        Some((user, place)) if user.len() > 1 && !word.contains("://") => format!("{user}:***@{place}"),
+        _ => word,
+    }
 }
 
 /// Quotes a word for a shell, where it needs that.
