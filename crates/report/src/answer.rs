@@ -69,33 +69,39 @@ fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> V
     sentences
 }
 
-/// Cases of a side that are named where the sides have none in common.
+/// Sides, and cases of a side, that are named where the sides have none in common.
+const NAMED_SIDES: usize = 3;
 const NAMED_CASES: usize = 2;
 
-/// What each of two sides ran, where no case has runs of both.
+/// What each side ran, where no case has runs of two.
 fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
-    let (mut of_a, mut of_b, mut sides) = (BTreeSet::new(), BTreeSet::new(), None);
+    let mut ran: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for case in &set.one_sided {
-        let of_side = if case.missing_from == SideLetter::B { &mut of_a } else { &mut of_b };
-        of_side.insert(case.name.clone());
-        sides = sides.or(Some((&case.a, &case.b)));
+        let side = if case.missing_from == SideLetter::B { &case.a } else { &case.b };
+        add_case(&mut ran, side, case.name.clone());
     }
     for row in set.rows() {
-        let of_side = match (has_run(&row.a), has_run(&row.b)) {
+        let side = match (has_run(&row.a), has_run(&row.b)) {
             (true, true) => return None,
-            (true, false) => &mut of_a,
-            (false, true) => &mut of_b,
+            (true, false) => &row.a.label,
+            (false, true) => &row.b.label,
             (false, false) => continue,
         };
         let keys = row.case_label();
-        of_side.insert(if keys.is_empty() { row.benchmark.clone() } else { format!("{}, {keys}", row.benchmark) });
-        sides = sides.or(Some((&row.a.label, &row.b.label)));
+        let case = if keys.is_empty() { row.benchmark.clone() } else { format!("{}, {keys}", row.benchmark) };
+        add_case(&mut ran, side, case);
     }
-    let (a, b) = sides?;
-    if of_a.is_empty() || of_b.is_empty() {
-        return None;
+    let sides: Vec<String> = ran.iter().take(NAMED_SIDES).map(|(side, cases)| what_ran(side, cases)).collect();
+    let more = ran.len().saturating_sub(NAMED_SIDES);
+    let more = if more > 0 { format!(", and {} more something else", count(more, "system")) } else { String::new() };
+    (ran.len() > 1).then(|| format!("Nothing is in common: {}{more}.", sides.join(", ")))
+}
+
+fn add_case<'s>(ran: &mut Vec<(&'s str, BTreeSet<String>)>, side: &'s str, case: String) {
+    match ran.iter_mut().find(|(known, _)| *known == side) {
+        Some((_, cases)) => drop(cases.insert(case)),
+        None => ran.push((side, BTreeSet::from([case]))),
     }
-    Some(format!("Nothing is in common: {}, {}.", what_ran(a, &of_a), what_ran(b, &of_b)))
 }
 
 fn what_ran(side: &str, cases: &BTreeSet<String>) -> String {
