@@ -6,7 +6,7 @@ use std::str::FromStr;
 use model::Metric;
 
 use super::{GateLine, RowStatus};
-use crate::comparison::{ComparisonSet, Figure, KEY_SYSTEM, Rules, all_figures};
+use crate::comparison::{Bound as Capacity, ComparisonSet, Figure, KEY_SYSTEM, Rules, all_figures};
 use crate::evidence::Evidence;
 use crate::labels::metric_name;
 use crate::number::{RowUnit, Script, count, percent};
@@ -226,13 +226,20 @@ fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStat
         return (RowStatus::NotCompared, why.text());
     }
     let unit = RowUnit::new(&figure.metric.unit, [summary.centre()]);
-    let shown = format!("{} {}", unit.print(summary.centre(), Script::Plain), unit.name());
+    let sign = side.bound.map_or("", Capacity::sign);
+    let shown = format!("{sign}{} {}", unit.print(summary.centre(), Script::Plain), unit.name());
     if values.len() < MIN_RUNS {
         let (have, needed) = (count(values.len(), "run"), MIN_RUNS);
         return (RowStatus::NotCompared, format!("{shown} in {have}, and it takes {needed} to say how sure that is"));
     }
-    let Some((lowest, highest)) = bounds(&values, rules.level) else {
+    let Some(of_runs) = bounds(&values, rules.level) else {
         return (RowStatus::NotCompared, format!("{shown}: its runs give no interval"));
+    };
+    // Of a capacity that no short run met only one end is known.
+    let (lowest, highest) = match side.bound {
+        Some(Capacity::Below) => (f64::NEG_INFINITY, of_runs.1),
+        Some(Capacity::AtLeast) => (of_runs.0, f64::INFINITY),
+        None => of_runs,
     };
     let (is_kept, is_broken) = match limit.bound {
         Bound::AtMost => (highest <= value, lowest > value),
@@ -245,10 +252,18 @@ fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStat
     };
     // Where a limit is kept the bound next to it says so, and where it is broken the one that lies beyond it.
     let (word, bound) = match (limit.bound, status) {
+        _ if highest.is_infinite() => ("at least", lowest),
+        _ if lowest.is_infinite() => ("at most", highest),
         (Bound::AtMost, RowStatus::Broken) | (Bound::AtLeast, RowStatus::Held | RowStatus::Open) => {
             ("at least", lowest)
         }
         _ => ("at most", highest),
+    };
+    // A whole number that is rounded toward the limit would say more than is known.
+    let bound = match word {
+        _ if !unit.counts_whole() => bound,
+        "at least" => bound.floor(),
+        _ => bound.ceil(),
     };
     let level = percent(rules.level, Script::Plain);
     (status, format!("{shown}, {word} {} {} with {level} confidence", unit.print(bound, Script::Plain), unit.name()))

@@ -1,6 +1,6 @@
 //! When the gate opens.
 
-use model::{Absence, NoValue};
+use model::{Absence, MarkKind, NoValue};
 use report::comparison::NoVerdict;
 use report::gate::{
     Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, RowStatus, gate, gate_with_limits,
@@ -281,6 +281,33 @@ fn limited(made: &Made, limits: &[&str]) -> Result<GateOutcome, LimitError> {
     let limits: Vec<Limit> = limits.iter().map(|text| text.parse().unwrap()).collect();
     let set = compare(&made.evidence, &Options::default()).unwrap();
     gate_with_limits(&made.evidence, &set, &GateRules::default(), &limits)
+}
+
+/// What no short run met is known on one side alone.
+#[test]
+fn a_bound_of_a_capacity_keeps_no_limit_beyond_it() {
+    let status = |mark: MarkKind, limit: &str| {
+        let mut made = built(|_| 1_000.0, 0.002, 8);
+        for stored in &mut made.evidence.measurements {
+            if stored.measurement.metric.id == "throughput" {
+                stored.measurement.metric.id = model::metric::CAPACITY.to_owned();
+            }
+        }
+        (0..made.evidence.runs.len() as u32).for_each(|position| made.mark(position, mark, "by its search"));
+        let lines = limited(&made, &[limit]).unwrap().lines;
+        let line = lines.iter().find(|line| line.sides.contains("limit")).unwrap().clone();
+        (line.status, line.detail)
+    };
+    for (mark, limit, expected) in [
+        (MarkKind::NoLoadKept, "capacity >= 900", RowStatus::Open),
+        (MarkKind::NoLoadKept, "capacity >= 1100", RowStatus::Broken),
+        (MarkKind::EveryLoadKept, "capacity >= 900", RowStatus::Held),
+        (MarkKind::EveryLoadKept, "capacity >= 1100", RowStatus::Open),
+    ] {
+        let (found, detail) = status(mark, limit);
+        assert_eq!(found, expected, "{mark:?}, {limit}: {detail}");
+        assert!(detail.starts_with(['<', '≥']) && !detail.contains("inf"), "{detail}");
+    }
 }
 
 #[test]
