@@ -76,7 +76,14 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     drop(session);
     subject.prepared();
     assert_eq!(count(), 10, "the same data set once more");
-    assert!(system.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");
+    let nowhere = "SELECT count(*) FROM nowhere_at_all";
+    assert!(system.scalar(nowhere).is_err(), "it counts the rows of no table");
+    let mut questions: Vec<String> =
+        (0..10).map(|id| format!("SELECT value FROM conformance_rows WHERE id = {id}")).collect();
+    let values: Vec<i64> = (0..10).map(|id| 10 * id).collect();
+    assert_eq!(system.scalars(&questions), Ok(values), "the answers are not in the order of the questions");
+    questions.insert(5, nowhere.to_owned());
+    assert!(system.scalars(&questions).is_err(), "one question of several may fail");
 }
 
 fn tables_come_back_in_every_way_that_is_offered(subject: &Subject) {

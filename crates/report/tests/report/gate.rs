@@ -341,7 +341,7 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
 fn a_limit_is_not_kept_by_runs_that_bear_no_verdict() {
     let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
     let made = || Builder { systems: systems.clone(), noise: 0.004, rounds: 8, clients: vec![1], ..Builder::default() };
-    for kind in model::MarkKind::ALL {
+    for kind in MarkKind::ALL {
         let mut marked = made().build();
         marked.mark(3, kind, "as planted");
         let status = limited(&marked, &["throughput >= 500"]).unwrap().lines[0].status;
