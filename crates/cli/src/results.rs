@@ -40,17 +40,18 @@ impl Side {
         }
         text.match_indices(':')
             .map(|(at, _)| text.split_at(at))
-            .find(|(store, _)| Path::new(store).exists() || has_extension(Path::new(store)))
+            .find(|(store, _)| Path::new(store).exists() || is_store(store))
             .map_or(whole, |(store, system)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) })
     }
 
     fn is_store(&self) -> bool {
-        self.store.exists() || has_extension(&self.store)
+        self.store.exists() || is_store(&self.store)
     }
 }
 
-fn has_extension(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == EXTENSION)
+/// Whether a path has the ending of stores.
+pub fn is_store(path: impl AsRef<Path>) -> bool {
+    path.as_ref().extension().is_some_and(|extension| extension == EXTENSION)
 }
 
 /// The store of the first argument alone, with the names of systems behind it; or the stores of all arguments.
@@ -79,7 +80,7 @@ pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [S
 
 /// Whether it names a system of that store, which a file of that name then does not hide.
 fn is_system(store: &str, name: &str) -> bool {
-    !has_extension(Path::new(name))
+    !is_store(name)
         && Store::open_read_only(Path::new(store)).ok().is_some_and(|store| store.header().plan.system(name).is_some())
 }
 
@@ -90,13 +91,13 @@ fn is_system(store: &str, name: &str) -> bool {
 pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Result<Vec<String>, CliError> {
     let is_report =
         |word: &String| ["html", "htm"].iter().any(|ending| ending_of(word) == *ending) && Path::new(word).is_file();
-    let has_stores = arguments.iter().any(|word| has_extension(&Side::parse(word).store));
+    let has_stores = arguments.iter().any(|word| is_store(Side::parse(word).store));
     let (reports, kept): (Vec<String>, Vec<String>) =
         arguments.iter().cloned().partition(|word| has_stores && is_report(word));
     if !reports.is_empty() {
         printer.note(&format!("left out, as reports and no stores: {}", reports.join(", ")));
     }
-    let Some(first) = kept.first().filter(|first| !has_extension(Path::new(first))) else { return Ok(kept) };
+    let Some(first) = kept.first().filter(|first| !is_store(first)) else { return Ok(kept) };
     let path = Path::new(first);
     if path.is_dir() {
         let error = CliError::user(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
@@ -130,7 +131,7 @@ fn stores_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut stores: Vec<String> = entries
         .map(|entry| entry.path())
-        .filter(|path| has_extension(path))
+        .filter(|path| is_store(path))
         .map(|path| path.display().to_string())
         .collect();
     stores.sort();

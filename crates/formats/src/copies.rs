@@ -49,9 +49,8 @@ fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
         runs.len().is_multiple_of(*length) && (*length..runs.len()).all(|at| texts[at] == texts[at - length])
     };
     let has_failed = runs.iter().flatten().any(|result| result.dropped.is_some());
-    let length =
-        (2..=runs.len() / 2).find(is_block).filter(|length| digits_of_runs(&runs[..*length]) >= TELLING_DIGITS);
-    let first = length.filter(|_| !has_failed).unwrap_or(runs.len());
+    let length = if has_failed { None } else { (2..=runs.len() / 2).find(is_block) };
+    let first = length.filter(|length| digits_of_runs(&runs[..*length]) >= TELLING_DIGITS).unwrap_or(runs.len());
     (0..runs.len()).map(|at| at >= first).collect()
 }
 

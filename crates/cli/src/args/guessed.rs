@@ -9,16 +9,17 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
 
 use self::line::{Line, is_option, is_sqlite, quote};
-pub use self::line::{has_sqlite_magic, is_store, system, typed};
+pub use self::line::{has_sqlite_magic, system, typed};
 use self::words::{For, Meaning, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;
+use crate::results::is_store;
 
 /// Options that are never proposed for a slip of the pen: each gives something up.
 const NEVER_PROPOSED: [&str; 4] =
     ["--i-will-lose-the-data-on", "--allow-unequal-durability", "--allow-sequential-order", "--allow-different-rows"];
 
-/// Folder of a line that runs and then judges: the store in it is the only one.
+/// Folder of a line that runs and then judges. The checkout of a CI has no store in it before.
 const CI_FOLDER: &str = "ci-results";
 
 /// Answers arguments that étalon does not take with the line to type.
@@ -55,7 +56,8 @@ pub fn import_and_compare(files: &[String]) -> [String; 2] {
 pub fn imported_name(files: &[String]) -> String {
     let mut names: Vec<String> = Vec::new();
     for file in files.iter().take(2) {
-        let label = file.split_once('=').filter(|_| !Path::new(file).exists()).map(|(label, _)| label.to_owned());
+        let label = file.split_once('=').map(|(label, _)| label.to_owned());
+        let label = if Path::new(file).exists() { None } else { label };
         let stem = || Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name: String = label
             .or_else(stem)

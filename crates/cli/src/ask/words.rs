@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use formats::reader::SQLITE;
 use model::catalog::{OwnSystem, Visibility};
 use model::near::did_you_mean;
 use model::plan::{MASK, redact_url};
@@ -15,8 +16,6 @@ use crate::source::{BUILT_IN, DISK};
 
 /// A longer file is neither a plan nor a script.
 const LONGEST_TEXT_BYTES: u64 = 16 << 20;
-/// The first bytes of a store.
-const STORE_MAGIC: &[u8] = b"SQLite format 3\0";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
@@ -146,7 +145,7 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
         CliError::user(format!("cannot read `{path}`: {error}"))
             .hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
     })?;
-    if bytes.starts_with(STORE_MAGIC) {
+    if bytes.starts_with(SQLITE) {
         return Err(of_sqlite(path));
     }
     let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
@@ -183,7 +182,7 @@ pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     (&mut file).take(BLOCK_BYTES).read_to_end(&mut bytes)?;
     // UTF-16 has bytes of 0, and a mark.
     let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-    if bytes.contains(&0) && !is_utf16 && !bytes.starts_with(STORE_MAGIC) {
+    if bytes.contains(&0) && !is_utf16 && !bytes.starts_with(SQLITE) {
         return refused("it is no text: it holds bytes of 0");
     }
     file.take(LONGEST_TEXT_BYTES).read_to_end(&mut bytes)?;

@@ -60,6 +60,8 @@ fn no_password_is_repeated() {
         &["run", "--mysql-host=h", "--mysql-password=hunter2", "x"],
         &["run", "-h", "h", "-U", "me", "--password=hunter2"],
         &["me:hunter2@h/a", "postgres"],
+        &["run", "-h", "h", "-u", "me", "-p", "hunter2"],
+        &["bench", "-h", "h", "-phunter2", "mysql"],
     ] {
         let ran = scene.etalon(typed);
         assert!(ran.code == 2 && !ran.stderr.contains("hunter2"), "{typed:?}: {}", ran.stderr);

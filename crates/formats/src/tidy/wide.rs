@@ -166,7 +166,7 @@ impl Marks {
         let bare = cell.trim().trim_end_matches('%').trim_end().trim_start_matches(['-', '+']);
         let is_number = bare.starts_with(|c: char| c.is_ascii_digit())
             && bare.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
-        let mark = bare.chars().rfind(|c| matches!(c, '.' | ',')).filter(|_| is_number)?;
+        let mark = if is_number { bare.chars().rfind(|c| matches!(c, '.' | ',')) } else { None }?;
         let other = if mark == '.' { ',' } else { '.' };
         match bare.matches(mark).count() {
             1 if !bare.contains(other) && are_groups(bare, mark) => Some(Marks::Open(mark)),

@@ -235,7 +235,7 @@ fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStat
     let Some(of_runs) = bounds(&values, rules.level) else {
         return (RowStatus::NotCompared, format!("{shown}: its runs give no interval"));
     };
-    // Of a capacity that no short run met only one end is known.
+    // A capacity that no short run met is known at one end.
     let (lowest, highest) = match side.bound {
         Some(Capacity::Below) => (f64::NEG_INFINITY, of_runs.1),
         Some(Capacity::AtLeast) => (of_runs.0, f64::INFINITY),

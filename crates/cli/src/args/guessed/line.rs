@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use clap::{Arg, Command};
+use formats::reader::SQLITE;
 use model::near::nearest;
 
 use super::NEVER_PROPOSED;
 use super::words::{For, Instead, OPTIONS, OtherOption};
+use crate::results::is_store;
 
 /// A part of a system's URL.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +186,10 @@ impl Line {
     }
 
     fn part_of_url(&mut self, part: Part, value: String) {
+        // `-p` is the password of MySQL's clients.
+        if matches!(part, Part::Port | Part::MysqlPort) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
+            return;
+        }
         let url = self.url.get_or_insert_default();
         url.is_mysql |= matches!(part, Part::MysqlHost | Part::MysqlPort | Part::MysqlUser | Part::MysqlDatabase);
         *match part {
@@ -331,10 +337,6 @@ pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
-pub fn is_store(word: &str) -> bool {
-    Path::new(word).extension().is_some_and(|ending| ending == store::EXTENSION)
-}
-
 /// A file of SQLite as a system: `sqlite:a.db`. Another word stays as it is.
 pub fn system(word: &str) -> String {
     let (label, place) = match word.split_once('=') {
@@ -359,9 +361,9 @@ pub fn is_sqlite(place: &str) -> bool {
 /// Whether a file is a store or another database of SQLite.
 pub fn has_sqlite_magic(path: &Path) -> bool {
     use std::io::Read as _;
-    let mut bytes = [0; 16];
+    let mut bytes = [0; SQLITE.len()];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.is_ok() && &bytes == b"SQLite format 3\0"
+    read.is_ok() && bytes == SQLITE
 }
 
 /// Splits `--option=value` and `-Tvalue`.

@@ -102,7 +102,7 @@ pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     if let Some((_, what, hint)) = FOREIGN.iter().find(|(beginning, ..)| bytes.starts_with(beginning)) {
         return Err(CliError::user(format!("{} is {what}, and no text", path.display())).hint(*hint));
     }
-    if bytes.starts_with(b"SQLite format 3\0") {
+    if bytes.starts_with(formats::reader::SQLITE) {
         let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
         let export = typed(&["export".to_owned(), path.display().to_string()]);
         return Err(CliError::user(what).hint(format!("`{export}` writes a store as a table")));
