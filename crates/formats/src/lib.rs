@@ -51,6 +51,7 @@ pub mod reader;
 pub mod readers;
 pub mod recognise;
 mod resolve;
+mod secrets;
 mod sections;
 mod size;
 pub mod sqlio;

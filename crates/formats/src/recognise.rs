@@ -13,6 +13,7 @@ use crate::imported::UNKNOWN_BENCHMARK;
 use crate::loads;
 use crate::page;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
+use crate::secrets::without_secrets;
 use crate::sections::{Lines, Section, blocks, parts, sections};
 use crate::text::{numbered, plain, shortened, with_plain_blanks, without_cut_number};
 use crate::{FormatError, Imported, NotUnderstood, Options};
@@ -59,6 +60,8 @@ pub struct Text<'a> {
 /// # Errors
 /// A reader cannot go on.
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
+    let masked = without_secrets(text.text);
+    let text = &Text { text: &masked, ..*text };
     let mut streams = clean(&with_plain_blanks(&unquoted(text.text)), |text| !of_text(text).is_empty());
     if text.text.ends_with('\n') {
         streams.iter_mut().for_each(|stream| stream.text.push('\n'));

@@ -246,3 +246,29 @@ fn what_cannot_be_imported_is_named_with_what_to_do() {
         scene.etalon(&["import", "pipe", "-o", "u"]).says(2, &["pipe is no regular file", "etalon import -"]);
     }
 }
+
+#[test]
+fn passwords_of_an_imported_text_are_nowhere() {
+    let scene = Scene::new();
+    let command = |word: &str| {
+        format!(
+            "$ export PGPASSWORD={word}\nmy_password={word}\n$ pgbench postgres://me:{word}@db/bench -c 4\n\
+             sysbench --mysql-password={word} run\nthe password: {word}\n{}",
+            pgbench(100.0)
+        )
+    };
+    scene.write("a.txt", &command("hunter2")).write("b.txt", &command("swordfish"));
+    scene.write("one.txt", &format!("{}{}", command("hunter2"), command("swordfish")));
+    for (store, files) in [("two", &["a.txt", "b.txt"][..]), ("one", &["one.txt"])] {
+        let arguments: Vec<&str> = ["import"].iter().chain(files).chain(&["-o", store]).copied().collect();
+        let imported = scene.etalon(&arguments);
+        let store = format!("{store}.etalon");
+        let printed = scene.etalon(&["export", &store, "--format", "json"]).stdout;
+        let stored = std::fs::read(scene.path().join(&store)).unwrap();
+        for secret in ["hunter2", "swordfish"] {
+            assert!(!stored.windows(secret.len()).any(|part| part == secret.as_bytes()), "{secret} in {store}");
+            let all = [&imported.stdout, &imported.stderr, &printed];
+            assert!(all.iter().all(|text| !text.contains(secret)), "{secret}: {all:?}");
+        }
+    }
+}

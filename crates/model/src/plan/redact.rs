@@ -153,7 +153,7 @@ fn line_user_range(line: &str) -> Option<Range<usize>> {
 }
 
 /// Masks passwords of URLs, and values after secret keys.
-pub(super) fn redact_words(line: &str) -> String {
+pub fn redact_words(line: &str) -> String {
     let mut ranges = Vec::new();
     let mut start = 0;
     for word in line.split_inclusive(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>')) {
