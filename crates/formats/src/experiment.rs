@@ -14,8 +14,9 @@ use model::{
 
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::ExportedBenchmark;
+use crate::loads::LOAD;
 use crate::resolve::{ResolvedResult, results};
-use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
+use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions, heads};
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
@@ -336,6 +337,7 @@ impl Shape {
         let systems: Vec<BTreeSet<&str>> = systems.collect();
         for system in &self.systems {
             let of_system = imports.iter().zip(&systems).filter(|(_, systems)| systems.contains(system.as_str()));
+            let of_system = of_system.map(|(import, _)| import);
             let mut facts = Facts::default();
             let (mut sources, mut tools, mut notes) = (Vec::new(), IndexSet::new(), IndexSet::new());
             if order.is_some() {
@@ -344,7 +346,7 @@ impl Shape {
             if let Some(experiment) = experiment {
                 facts.passing(OF_EXPERIMENT, experiment);
             }
-            for (import, _) in of_system {
+            for import in of_system.clone() {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
                     facts.set_ended(ended, of);
                 }
@@ -356,6 +358,13 @@ impl Shape {
                 for unknown in &import.unknown {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
+            }
+            heads::facts_in_common(system, of_system.clone())
+                .into_iter()
+                .for_each(|(name, value)| facts.identity(name, value));
+            let loads: BTreeSet<&str> = of_system.flat_map(|import| &import.loads).map(String::as_str).collect();
+            if !loads.is_empty() {
+                facts.identity(format!("imported.{LOAD}"), loads.into_iter().collect::<Vec<_>>().join("; "));
             }
             facts.passing(IMPORT_TOOL, tools.into_iter().collect::<Vec<_>>().join(", "));
             facts.passing(IMPORT_SOURCE, sources.join(", "));

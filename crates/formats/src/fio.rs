@@ -38,6 +38,8 @@ pub struct FioDocument {
     pub global: BTreeMap<String, String>,
     /// The jobs; `group_reporting` makes one of each group.
     pub jobs: Vec<FioJob>,
+    /// The sum of all clients.
+    pub sum: Option<FioJob>,
     /// The text behind it, if none follows; empty for none.
     pub behind: String,
     /// Clients of which it has results, if `--client` named any.
@@ -192,25 +194,26 @@ fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatErr
         return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
     };
     let version = json.get("fio version").and_then(Json::as_str);
+    let clients: BTreeSet<(&str, u64)> = jobs.iter().filter_map(client).collect();
+    let mut jobs: Vec<FioJob> = jobs.iter().map(job).collect();
+    let sum = take_sum(&mut jobs);
     Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
         global: options(json.get("global options")),
-        jobs: without_sum(jobs.iter().map(job).collect()),
-        clients: jobs.iter().filter_map(client).collect::<BTreeSet<_>>().len(),
+        jobs,
+        sum,
+        clients: clients.len(),
         devices: devices(json.get("disk_util")),
         ..FioDocument::default()
     })
 }
 
-/// The sum of all clients stands behind them.
-fn without_sum(mut jobs: Vec<FioJob>) -> Vec<FioJob> {
-    if jobs.len() > 1 {
-        jobs.retain(|job| job.name != "All clients");
-    }
-    jobs
+/// Takes out the sum of all clients, which stands behind them.
+fn take_sum(jobs: &mut Vec<FioJob>) -> Option<FioJob> {
+    if jobs.len() > 1 { jobs.pop_if(|job| job.name == "All clients") } else { None }
 }
 
 /// Host and port of the client that ran a job.
@@ -490,7 +493,8 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
     let failed = side.failed_of(&all);
-    result.measurements = measurements(&all, &durations, failed);
+    let whole = document.sum.as_ref().filter(|_| side.jobs.len() == document.jobs.len()).and_then(of);
+    result.measurements = measurements(&all, whole, &durations, failed);
     result.measurements.push(failed_share(side, &all, failed));
     result.measurements.extend(cpu_per_io(document, side));
     let series = failed.and_then(|failed| durations.series("fio", result.elapsed_s.unwrap_or(0.0), failed));
@@ -548,7 +552,12 @@ fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     }
 }
 
-fn measurements(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>) -> Vec<Measurement> {
+fn measurements(
+    all: &[&Direct],
+    whole: Option<&Direct>,
+    binned: &SampledDurations,
+    failed: Option<u64>,
+) -> Vec<Measurement> {
     let bandwidth: Option<f64> = all.iter().map(|direct| direct.bytes_per_s.map(|bytes| bytes / 1_048_576.0)).sum();
     let bandwidth = bandwidth
         .filter(|sum| sum.is_finite())
@@ -572,7 +581,7 @@ fn measurements(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>)
         ("completion_p99", 99.0, Role::Primary),
         ("completion_p999", 99.9, Role::Secondary),
     ] {
-        found.extend(percentile(all, binned, failed, rank).map(|reading| latency(id, role, reading)));
+        found.extend(percentile(all, whole, binned, failed, rank).map(|reading| latency(id, role, reading)));
     }
     // With `--lat_percentiles=1`, of one job of which nothing failed: it prints no bins to merge or to rank failures behind.
     if let ([Direct { total: Some(total), .. }], Some(0)) = (all, failed) {
@@ -587,12 +596,21 @@ fn in_us(ns: f64) -> Reading {
     if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::unavailable("out of range") }
 }
 
-/// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
-/// bins, but fio's percentiles ignore them.
-fn percentile(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>, rank: f64) -> Option<Reading> {
+/// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can, and `whole` is what fio merged of its
+/// clients. Failures rank after all bins, but fio's percentiles ignore them.
+fn percentile(
+    all: &[&Direct],
+    whole: Option<&Direct>,
+    binned: &SampledDurations,
+    failed: Option<u64>,
+    rank: f64,
+) -> Option<Reading> {
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
     let why_not = match (all, failed) {
         ([one], Some(0)) => return completion_at(one, rank).map(in_us),
+        (_, Some(0)) if whole.is_some_and(|whole| completion_at(whole, rank).is_some()) => {
+            return whole.and_then(|whole| completion_at(whole, rank)).map(in_us);
+        }
         (_, Some(failed)) if binned.count() == samples && samples > 0 => {
             match binned.quantile_ns(rank / 100.0, failed) {
                 Ok(ns) => return Some(in_us(ns as f64)),

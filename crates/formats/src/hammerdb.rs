@@ -15,6 +15,7 @@ use serde_json::Value as Json;
 
 use self::configuration::Settings;
 use self::console::{minutes, users, without_progress};
+use crate::heads::WAREHOUSES_UNKNOWN;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
 use crate::text::{NotUnderstood, decode, number};
@@ -606,7 +607,7 @@ pub const READER: Reader = Reader {
 pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
     if output.jobs.iter().any(|job| job.configuration.is_empty()) {
-        unknown.extend(["the number of warehouses", "the lengths of ramp-up and test"]);
+        unknown.extend([WAREHOUSES_UNKNOWN, "the lengths of ramp-up and test"]);
     }
     let mut facts = Facts::default();
     let databases: BTreeSet<&str> = output.jobs.iter().filter_map(|job| job.database.as_deref()).collect();

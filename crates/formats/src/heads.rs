@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::Value;
 
-use crate::captions::{heading, title_before};
+use crate::captions::{heading, is_number_of_run, title_before};
 use crate::recognise::CAPTION;
 use crate::{Imported, between, loads};
 
@@ -43,6 +43,62 @@ fn is_setting(line: &str) -> bool {
             && !value.contains([' ', '='])
             && !OF_RUNS.contains(&last.as_str())
     })
+}
+
+/// What stands above the first results of each of a system's files, and is the same in all: settings, and captions with a number
+/// that do not name it (`=== 100 warehouses ===`).
+pub(crate) fn facts_in_common<'a>(
+    system: &str,
+    imports: impl Iterator<Item = &'a Imported>,
+) -> BTreeMap<String, String> {
+    let heads =
+        imports.map(|import| import.head.iter().filter_map(|line| fact(line, system)).collect::<BTreeMap<_, _>>());
+    let common = heads.reduce(|mut common, head| {
+        common.retain(|name, value| head.get(name) == Some(value));
+        common
+    });
+    common.unwrap_or_default()
+}
+
+fn fact(line: &str, system: &str) -> Option<(String, String)> {
+    if is_setting(line) {
+        let (name, value) = line.split_once('=')?;
+        return Some((format!("setting.{}", name.trim()), value.trim().to_owned()));
+    }
+    let words = line.trim_matches(|c: char| !c.is_alphanumeric());
+    let has_number = words.contains(|c: char| c.is_ascii_digit()) && words.contains(char::is_alphabetic);
+    let is_of_load = has_number && !line.contains(system) && !is_number_of_run(words);
+    is_of_load.then(|| ("imported.caption".to_owned(), words.to_owned()))
+}
+
+/// What a reader says of results whose warehouses their tool does not print.
+pub(crate) const WAREHOUSES_UNKNOWN: &str = "the number of warehouses";
+
+/// Puts the warehouses that a caption names into the keys of results whose tool does not print them.
+pub(crate) fn put_warehouses(imports: &mut [Imported]) {
+    for import in imports.iter_mut().filter(|import| import.unknown.iter().any(|what| what == WAREHOUSES_UNKNOWN)) {
+        let of_head = import.head.iter().find_map(|line| warehouses(line));
+        for result in &mut import.results {
+            let caption = result.keys.get(CAPTION).map(ToString::to_string);
+            if let Some(count) =
+                caption.and_then(|words| warehouses(&words)).or_else(|| warehouses(&result.system)).or(of_head)
+            {
+                result.keys.insert("warehouses".to_owned(), Value::Int(count));
+            }
+        }
+        if import.results.iter().all(|result| result.keys.contains_key("warehouses")) {
+            import.unknown.retain(|what| what != WAREHOUSES_UNKNOWN);
+        }
+    }
+}
+
+/// The number in `100 warehouses`, `warehouses: 100` and `wh=100`.
+fn warehouses(words: &str) -> Option<i64> {
+    let words: Vec<String> =
+        words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let at = words.iter().position(|word| matches!(word.as_str(), "warehouse" | "warehouses" | "wh"))?;
+    let around = [at.checked_sub(1), Some(at + 1)];
+    around.into_iter().flatten().find_map(|at| words.get(at)?.parse().ok())
 }
 
 /// Makes a key of the heads, and else of the names, of files that have results of one case of a system.
@@ -147,6 +203,15 @@ mod tests {
             let [first, second, third] = heads;
             assert_eq!(values(CAPTION, [("a", first), ("b", second), ("c", third)]), [None, None, None], "{heads:?}");
         }
+    }
+
+    #[test]
+    fn captions_name_warehouses() {
+        for (words, count) in [("=== 100 warehouses ===", 100), ("Warehouses: 500", 500), ("on NVMe, wh=20, vu=8", 20)]
+        {
+            assert_eq!(warehouses(words), Some(count), "{words}");
+        }
+        assert_eq!(warehouses("the warehouse of 2026's data"), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub const LOAD: &str = "load";
 
 /// Makes a key of the loads that differ among the results of one case, and of the settings that files of one system show.
 pub fn tell_loads_apart(imports: &mut [Imported]) {
+    heads::put_warehouses(imports);
     heads::tell_files_apart(imports);
     let mut by_case: BTreeMap<String, Vec<&BTreeSet<String>>> = BTreeMap::new();
     for import in imports.iter().filter(|import| !import.loads.is_empty()) {

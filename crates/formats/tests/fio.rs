@@ -327,6 +327,25 @@ fn version_2_and_clients_give_the_same_figures() {
     let imported = import(&read(clients.as_bytes()).unwrap(), "disk", "a.json");
     assert_eq!(imported.results.len(), 1, "clients are jobs side by side, and their sum is none");
     assert_eq!(reading(&imported.results[0].measurements, "iops"), Reading::Value(30.0));
+    let with_latency = |ns: u32| {
+        let latency = format!(
+            r#""clat_ns": {{"N": 9, "min": 1, "max": 90000, "mean": 5, "percentile": {{"99.000000": {ns}}}}}, "iops""#
+        );
+        move |json: String| json.replace("\"iops\"", &latency)
+    };
+    let [a, b, all] = [("a", 10, 7000), ("a", 20, 9000), ("All clients", 30, 8000)]
+        .map(|(name, iops, ns)| with_latency(ns)(job(name, iops)));
+    let p99 = |clients: String| {
+        let imported = import(&read(clients.as_bytes()).unwrap(), "disk", "a.json");
+        reading(&imported.results[0].measurements, "completion_p99")
+    };
+    let whole = p99(format!(r#"{{"fio version": "fio-3.33", "client_stats": [{a}, {b}, {all}]}}"#));
+    assert_eq!(whole, Reading::Value(8.0), "fio merged the percentiles of its clients");
+    let of_other_jobs = p99(format!(
+        r#"{{"fio version": "fio-3.33", "client_stats": [{a}, {b}, {}, {all}]}}"#,
+        b.replace("\"a\"", "\"z\"")
+    ));
+    assert!(matches!(of_other_jobs, Reading::Unavailable(_)), "the sum is of other jobs, too: {of_other_jobs:?}");
 }
 
 fn definition(group: u32, size: &str) -> String {

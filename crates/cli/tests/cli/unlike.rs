@@ -272,3 +272,29 @@ fn passwords_of_an_imported_text_are_nowhere() {
         }
     }
 }
+
+#[test]
+fn names_of_files_hold_system_case_and_run() {
+    let scene = Scene::new();
+    let mut names = Vec::new();
+    for (system, factor) in [("pg15", 1.0), ("pg16", 1.1)] {
+        for clients in [8, 16] {
+            for run in 1..4 {
+                let name = format!("n/{system}_{clients}_{run}.txt");
+                let text = pgbench((f64::from(100 * clients + run)) * factor);
+                std::fs::create_dir_all(scene.path().join("n")).unwrap();
+                scene.write(&name, &text.replace("clients: 4", &format!("clients: {clients}")));
+                names.push(name);
+            }
+        }
+    }
+    let of_files: Vec<&str> =
+        ["import"].into_iter().chain(names.iter().map(String::as_str)).chain(["-o", "files"]).collect();
+    scene.etalon(&of_files).says(0, &["12 runs of 2 systems: pg15, pg16", "are runs of one system (pg15, pg16)"]);
+    scene.etalon(&["import", "n", "-o", "folder"]).says(0, &["12 runs of 2 systems: pg15, pg16"]);
+    assert_eq!(rows(&scene, "files.etalon"), rows(&scene, "folder.etalon"));
+    // One run of each: the numbers may be of machines.
+    scene
+        .etalon(&["import", "n/pg15_8_1.txt", "n/pg15_8_2.txt", "n/pg16_8_1.txt", "-o", "few"])
+        .says(0, &["3 systems"]);
+}

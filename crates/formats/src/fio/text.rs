@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::definitions::Definitions;
 use super::rates::bandwidth;
-use super::{Direct, FioDocument, FioJob, FioLatency, without_sum};
+use super::{Direct, FioDocument, FioJob, FioLatency, take_sum};
 use crate::text::{NotUnderstood, leading_number, number, numbered};
 
 /// Tells whether a text holds the results of a job.
@@ -72,7 +72,7 @@ pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
         if !document.is_terse {
             document.jobs.iter_mut().for_each(finish);
         }
-        document.jobs = without_sum(std::mem::take(&mut document.jobs));
+        document.sum = take_sum(&mut document.jobs);
     }
     (lines.documents, not_understood)
 }

@@ -1,9 +1,12 @@
 //! Files of folders: their names, and the folders in between, tell results of one case apart, unless they only count runs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use formats::{Counting, Imported, ImportedResult, without_numbers_of_runs};
 use model::Value;
+
+use super::inputs::stem;
 
 /// The key of results that files of other names hold, too.
 const FILE: &str = "file";
@@ -78,17 +81,7 @@ fn tell_names_apart(
         put_key(imports, labels, FILE, |label| &label.file);
         return Some(format!("files of different names ({shown}) are different cases, by the key `{FILE}`"));
     }
-    for import in imports.iter_mut() {
-        let Some(file) = label_of(labels, import).map(|label| &label.file).filter(|file| !file.is_empty()) else {
-            continue;
-        };
-        for result in &mut import.results {
-            if let Some(facts) = import.facts.get(&result.system).cloned() {
-                import.facts.entry(file.clone()).or_insert(facts);
-            }
-            result.system.clone_from(file);
-        }
-    }
+    rename_systems(imports, labels);
     Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
@@ -145,11 +138,94 @@ pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels 
         let counting = if has_repetitions { Counting::Never } else { Counting::Any };
         let names: Vec<String> = places.iter().map(|(_, place)| place.name.clone()).collect();
         let files = without_numbers_of_runs(&names, counting);
+        let files = without_keys(files, places, imports);
         let folders = bare_folders(places);
         let found = places.iter().zip(folders).zip(files);
         labels.extend(found.map(|(((source, _), folder), file)| ((*source).clone(), Label { folder, file })));
     }
     labels
+}
+
+/// The names without their parts that are the value of one key of each file's results: `8` of `pg15-8`, whose results have 8 clients.
+fn without_keys(names: Vec<String>, places: &[(&String, &Place)], imports: &[Imported]) -> Vec<String> {
+    let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('-').collect()).collect();
+    let results: Vec<Vec<&ImportedResult>> = places
+        .iter()
+        .map(|(source, _)| {
+            imports.iter().filter(|import| import.source == **source).flat_map(|import| &import.results).collect()
+        })
+        .collect();
+    let keys: BTreeSet<&String> = results.iter().flatten().flat_map(|result| result.keys.keys()).collect();
+    let is_key = |at: usize| {
+        keys.iter().any(|key| {
+            parts.iter().zip(&results).all(|(parts, results)| {
+                let of_name = parts.get(at).and_then(|part| number_beside_letters(part));
+                let mut of_results = results.iter().map(|result| result.keys.get(*key).map(Value::to_string));
+                of_name.is_some() && of_results.all(|value| value.as_deref() == of_name)
+            })
+        })
+    };
+    let longest = parts.iter().map(Vec::len).max().unwrap_or_default();
+    let dropped: Vec<bool> = (0..longest).map(is_key).collect();
+    let kept = |parts: &Vec<&str>| {
+        let kept = parts.iter().zip(&dropped).filter(|(_, is_dropped)| !**is_dropped).map(|(part, _)| *part);
+        kept.collect::<Vec<_>>().join("-")
+    };
+    parts.iter().map(kept).collect()
+}
+
+/// `8` of `8`, `c8` and `8clients`.
+fn number_beside_letters(part: &str) -> Option<&str> {
+    let number = part.trim_matches(char::is_alphabetic);
+    Some(number).filter(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Names the systems of files of one folder after what their names say beside their keys and the number of the run, where that
+/// gives each case of each system as many runs, at least two: `pg15_8_1.txt`, `pg15_8_2.txt`, `pg16_8_1.txt`, `pg16_8_2.txt`.
+pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<String> {
+    let names: Vec<String> = sources.iter().map(|source| stem(Path::new(source))).collect();
+    let is_named_alike = imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
+    let mut are_named_alike = is_named_alike.map(|(import, result)| result.system == stem(Path::new(&import.source)));
+    let is_one_folder = sources.iter().all(|source| Path::new(source).parent() == Path::new(&sources[0]).parent());
+    let end_in_numbers = names.iter().all(|name| {
+        let last = name.rsplit(['-', '_', '.']).next().filter(|last| last.len() < name.len());
+        last.and_then(number_beside_letters).is_some()
+    });
+    if sources.len() < 4 || !is_one_folder || !end_in_numbers || !are_named_alike.all(|is_alike| is_alike) {
+        return None;
+    }
+    let place =
+        |name: &String| Place { system: String::new(), folders: Vec::new(), name: name.clone(), is_named: false };
+    let places: BTreeMap<String, Place> = sources.iter().cloned().zip(names.iter().map(place)).collect();
+    let labels = labels(imports, &places);
+    let mut runs: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for (result, label) in labelled(imports, &labels) {
+        *runs.entry((&label.file, case_of(result))).or_default() += 1;
+    }
+    let counts: BTreeSet<usize> = runs.values().copied().collect();
+    let systems: BTreeSet<String> = runs.keys().map(|(label, _)| (*label).to_owned()).collect();
+    if systems.len() < 2 || systems.contains("") || counts.len() != 1 || counts.contains(&1) {
+        return None;
+    }
+    rename_systems(imports, &labels);
+    Some(format!(
+        "files whose names differ by a number at their end are runs of one system ({}); `NAME=FILE` for each makes systems of them",
+        shown(&systems)
+    ))
+}
+
+fn rename_systems(imports: &mut [Imported], labels: &Labels) {
+    for import in imports {
+        let Some(file) = label_of(labels, import).map(|label| &label.file).filter(|file| !file.is_empty()) else {
+            continue;
+        };
+        for result in &mut import.results {
+            if let Some(facts) = import.facts.get(&result.system).cloned() {
+                import.facts.entry(file.clone()).or_insert(facts);
+            }
+            result.system.clone_from(file);
+        }
+    }
 }
 
 fn has_repetitions(results: &[ImportedResult]) -> bool {

@@ -105,6 +105,12 @@ impl<'a> Reading<'a> {
             self.read_once(inputs)?;
         }
         copies::leave_out_copies(&mut self.imports);
+        let sources: Vec<String> = inputs.iter().map(|input| input.path.display().to_string()).collect();
+        if inputs.iter().all(|input| input.kind == Kind::File && input.named_by == NamedBy::File)
+            && let Some(remark) = file_names::name_by_runs(&mut self.imports, &sources)
+        {
+            self.printer.remark(&remark);
+        }
         let is_alone = inputs.len() == 1;
         for remark in file_names::tell_files_apart(&mut self.imports, &self.places, is_alone) {
             self.printer.remark(&remark);
