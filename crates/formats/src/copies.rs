@@ -11,6 +11,8 @@ use crate::{Imported, ImportedResult, tidy};
 const TELLING_DIGITS: usize = 12;
 /// The same for results of two systems, which are kept.
 const TELLING_OF_SIDES: usize = 8;
+/// Most runs of a file in which pasted blocks are looked for.
+const MOST_RUNS: usize = 2_000;
 /// Digits of a figure in three rows and more of a table.
 const TELLING_OF_TABLE: usize = 5;
 /// Figures of three results and more of one system, from which on they are not equal by chance.
@@ -42,16 +44,37 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
     }
 }
 
-/// Tells of each run whether it is of a block that was pasted again: all runs are one block, time after time, which has digits enough.
+/// Tells of each run whether it is of a block that was pasted again: all runs are one block, time after time, which has digits
+/// enough; or several in a row are those of before, and have twice as many.
 fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
     let texts: Vec<String> = runs.iter().map(|run| run.iter().map(text_of).collect()).collect();
+    let mut copies = vec![false; runs.len()];
+    if runs.iter().flatten().any(|result| result.dropped.is_some()) {
+        return copies;
+    }
     let is_block = |length: &usize| {
         runs.len().is_multiple_of(*length) && (*length..runs.len()).all(|at| texts[at] == texts[at - length])
     };
-    let has_failed = runs.iter().flatten().any(|result| result.dropped.is_some());
-    let length = if has_failed { None } else { (2..=runs.len() / 2).find(is_block) };
-    let first = length.filter(|length| digits_of_runs(&runs[..*length]) >= TELLING_DIGITS).unwrap_or(runs.len());
-    (0..runs.len()).map(|at| at >= first).collect()
+    if let Some(length) = (2..=runs.len() / 2).find(is_block)
+        && digits_of_runs(&runs[..length]) >= TELLING_DIGITS
+    {
+        copies[length..].fill(true);
+        return copies;
+    }
+    let mut at = if runs.len() > MOST_RUNS { runs.len() } else { 0 };
+    while at < runs.len() {
+        let length = (0..at).map(|before| length_in_common(&texts[..at], before, &texts[at..])).max().unwrap_or(0);
+        if length > 1 && digits_of_runs(&runs[at..at + length]) >= 2 * TELLING_DIGITS {
+            copies[at..at + length].fill(true);
+        }
+        at += length.max(1);
+    }
+    copies
+}
+
+/// How many texts from a place on are the next ones, too.
+fn length_in_common(earlier: &[String], place: usize, next: &[String]) -> usize {
+    earlier[place..].iter().zip(next).take_while(|(one, other)| one == other).count()
 }
 
 fn digits_of_runs(runs: &[Vec<ImportedResult>]) -> usize {
@@ -280,6 +303,10 @@ mod tests {
         assert_eq!(kept(import("a", &format!("{three}{}", job(51_301)))), (vec![4], 0), "one may come again by chance");
         let block: String = ["0.512", "0.533", "0.498", "0.527", "0.541"].map(slap).concat();
         assert_eq!(kept(import("a", &block.repeat(3))), (vec![5], 1));
+        let others = block.clone() + &slap("0.555") + &block + &slap("0.566");
+        assert_eq!(kept(import("a", &others)), (vec![12], 0), "fifteen digits may come again");
+        let jobs = three.clone() + &job(51_111) + &job(49_870) + &job(50_001);
+        assert_eq!(kept(import("a", &(jobs.clone() + &job(52_222) + &jobs + &job(53_333)))), (vec![8], 1));
         let few = slap("0.51") + &slap("0.52");
         assert_eq!(kept(import("a", &few.repeat(2))), (vec![4], 0));
     }

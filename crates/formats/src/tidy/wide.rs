@@ -273,6 +273,10 @@ impl Wide {
         let is_of_system = direction_of(&metric, "").is_none() && !is_quantile(&lower);
         let has_alike = nameless.get(&unit).is_some_and(|columns| *columns > 1);
         let system = (is_of_system && has_alike).then(|| metric.clone());
+        if system.is_some() && unit.is_empty() {
+            let (metric, unit) = (what_is_measured("tx/s").to_owned(), "tx/s".to_owned());
+            return Meaning::Metric { system, metric, unit, direction: Direction::Higher };
+        }
         let metric = if system.is_some() { what_is_measured(&unit).to_owned() } else { metric };
         Meaning::Metric { system, metric, unit, direction: direction.unwrap_or(Direction::Neither) }
     }
@@ -291,12 +295,15 @@ impl Wide {
         (is_of_time && is_steady && rising.count() * 4 >= steps.len() * 3 && steps.len() > 2).then_some(name)
     }
 
-    /// How many columns of each unit have a name that says nothing of what is measured.
+    /// How many columns of each unit have a name that says nothing of what is measured. Without a unit it has to name a server or one
+    /// of several versions: `pg15`, `pg16`.
     fn nameless(&self) -> BTreeMap<String, usize> {
         let mut columns = BTreeMap::new();
         let named = self.heading.iter().map(|heading| metric_and_unit(heading));
-        for (_, unit) in named.filter(|(name, unit)| !unit.is_empty() && direction_of(name, "").is_none()) {
-            *columns.entry(unit).or_default() += 1;
+        for (name, unit) in named.filter(|(name, _)| direction_of(name, "").is_none()) {
+            if !unit.is_empty() || names_server(&name) {
+                *columns.entry(unit).or_default() += 1;
+            }
         }
         columns
     }
@@ -319,7 +326,7 @@ const SYSTEMS: [&str; 15] = [
     "branch", "commit", "variant",
 ];
 /// Columns of numbers that say what was run.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 30] = [
     "threads",
     "thread",
     "clients",
@@ -338,7 +345,27 @@ const KEYS: [&str; 18] = [
     "jobs",
     "numjobs",
     "vus",
+    "nutzer",
+    "benutzer",
+    "verbindungen",
+    "utilisateurs",
+    "connexions",
+    "usuarios",
+    "conexiones",
+    "并发",
+    "并发数",
+    "线程",
+    "线程数",
+    "客户端",
 ];
+
+/// Tells whether a heading names a database server: `pg15`, `MariaDB 11.4`.
+fn names_server(name: &str) -> bool {
+    const SERVERS: [&str; 10] =
+        ["pg", "postgres", "mysql", "maria", "sqlite", "mssql", "sqlserver", "oracle", "percona", "cockroach"];
+    let lower = name.to_lowercase();
+    SERVERS.iter().any(|server| lower.starts_with(server))
+}
 
 fn what_is_measured(unit: &str) -> &'static str {
     if Quantity::from_unit(unit) == Quantity::Time { "time" } else { "throughput" }
@@ -472,6 +499,15 @@ fn results(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_with_names_of_servers_are_proposed_as_systems() {
+        let proposal = table("Clients,pg15,pg16\n8,1000,1100\n").unwrap().proposal(&[]);
+        let of = |name: &str| format!("--map '{name}={name}@throughput:tx/s:higher'");
+        assert_eq!(proposal, format!("--map 'Clients=key' {} {}", of("pg15"), of("pg16")));
+        let others = table("vers;nutzer;durchsatz\n15;8;1000,5\n").unwrap().proposal(&[]);
+        assert_eq!(others, "--map 'vers=vers::neither' --map 'nutzer=key' --map 'durchsatz=durchsatz::neither'");
+    }
 
     #[test]
     fn a_proposal_for_thousands_of_columns_takes_no_minutes() {
