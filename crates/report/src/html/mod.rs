@@ -157,7 +157,8 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
         parts.push(part("latency", "Response times", "Response times", LATENCY, latency));
         parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, seconds));
     }
-    parts.push(part("facts", "Facts", "What was measured", FACTS, facts::facts(evidence, set)));
+    let of_facts = if evidence.is_import() { FACTS_OF_FILES } else { FACTS };
+    parts.push(part("facts", "Facts", "What was measured", of_facts, facts::facts(evidence, set)));
     parts.push(part("warnings", "Warnings", "Warnings and dropped runs", "", facts::warnings(set)));
     parts.push(part("method", "Method", "Method", "", method::method(evidence, set)));
     parts.push(part("data", "Data", "Data", DATA, data::downloads(evidence, set)));
@@ -221,6 +222,7 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
 const SECONDS: &str =
     "What happened within the runs. Seconds of one run are not independent, so no verdict rests on them.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
+const FACTS_OF_FILES: &str = "Read from the files that were imported. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
 /// Text with what is typed, which stands between backticks, as code.
