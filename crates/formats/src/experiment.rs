@@ -335,9 +335,11 @@ impl Shape {
         let mut all = BTreeMap::new();
         let systems = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
         let systems: Vec<BTreeSet<&str>> = systems.collect();
+        let above: Vec<Vec<String>> = imports.iter().map(heads::lines_above).collect();
+        let everywhere = heads::in_common(above.iter());
         for system in &self.systems {
-            let of_system = imports.iter().zip(&systems).filter(|(_, systems)| systems.contains(system.as_str()));
-            let of_system = of_system.map(|(import, _)| import);
+            let of_system = imports.iter().zip(&above).zip(&systems);
+            let of_system = of_system.filter(|(_, systems)| systems.contains(system.as_str())).map(|(file, _)| file);
             let mut facts = Facts::default();
             let (mut sources, mut tools, mut notes) = (Vec::new(), IndexSet::new(), IndexSet::new());
             if order.is_some() {
@@ -346,7 +348,7 @@ impl Shape {
             if let Some(experiment) = experiment {
                 facts.passing(OF_EXPERIMENT, experiment);
             }
-            for import in of_system.clone() {
+            for (import, _) in of_system.clone() {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
                     facts.set_ended(ended, of);
                 }
@@ -359,10 +361,9 @@ impl Shape {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
             }
-            heads::facts_in_common(system, of_system.clone())
-                .into_iter()
-                .for_each(|(name, value)| facts.identity(name, value));
-            let loads: BTreeSet<&str> = of_system.flat_map(|import| &import.loads).map(String::as_str).collect();
+            let lines = heads::in_common(of_system.clone().map(|(_, above)| above));
+            heads::facts(system, &lines, &everywhere).into_iter().for_each(|(name, value)| facts.identity(name, value));
+            let loads: BTreeSet<&str> = of_system.flat_map(|(import, _)| &import.loads).map(String::as_str).collect();
             if !loads.is_empty() {
                 facts.identity(format!("imported.{LOAD}"), loads.into_iter().collect::<Vec<_>>().join("; "));
             }
@@ -539,6 +540,7 @@ mod tests {
             unknown: vec!["the order".to_owned()],
             notes: Vec::new(),
             loads: BTreeSet::new(),
+            above: Vec::new(),
             head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),

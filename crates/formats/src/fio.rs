@@ -21,8 +21,9 @@ use self::rates::mean_block_size;
 use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
 use crate::reader::{Found, Names, Reader, Reads, is_json_with};
+use crate::readers::figures::lines_outside;
 use crate::size;
-use crate::text::{decode, said, shortened};
+use crate::text::{NotUnderstood, decode, said, shortened};
 use crate::{FormatError, Imported, ImportedResult};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -363,12 +364,19 @@ pub const READER: Reader = Reader {
     reads: Reads::Text(|input| {
         let is_other = !is_json(input.text) && (text::is_text(input.text) || input.text.lines().any(text::is_terse));
         let (documents, not_understood) =
-            if is_other { text::read(input.text) } else { (read(input.text.as_bytes())?, Vec::new()) };
+            if is_other { text::read(input.text) } else { (read(input.text.as_bytes())?, lines_around(input.text)) };
         let mut imported = import(&documents, input.system, input.source);
         imported.note_not_understood(&not_understood);
         Ok(Found { imported, not_understood })
     }),
 };
+
+/// What stands around the documents and is not of fio.
+fn lines_around(text: &str) -> Vec<NotUnderstood> {
+    let mut lines = lines_outside(text);
+    lines.retain(|line| !["fio: ", "fio-", "terse version"].iter().any(|own| line.text.starts_with(own)));
+    lines
+}
 
 fn is_json(text: &str) -> bool {
     is_json_with(text, &["fio version"])

@@ -6,10 +6,13 @@ use std::path::Path;
 
 use model::Value;
 
-use crate::captions::{heading, is_number_of_run, title_before};
+use crate::captions::{heading, title_before};
 use crate::recognise::CAPTION;
+use crate::text::shortened;
 use crate::{Imported, between, loads};
 
+/// Most lines above the first result that are kept.
+pub(crate) const MOST_LINES: usize = 100;
 /// The key of results in files whose names differ by a setting.
 const FILE: &str = "file";
 /// Words of file names that are values of settings.
@@ -45,30 +48,35 @@ fn is_setting(line: &str) -> bool {
     })
 }
 
-/// What stands above the first results of each of a system's files, and is the same in all: settings, and captions with a number
-/// that do not name it (`=== 100 warehouses ===`).
-pub(crate) fn facts_in_common<'a>(
-    system: &str,
-    imports: impl Iterator<Item = &'a Imported>,
-) -> BTreeMap<String, String> {
-    let heads =
-        imports.map(|import| import.head.iter().filter_map(|line| fact(line, system)).collect::<BTreeMap<_, _>>());
-    let common = heads.reduce(|mut common, head| {
-        common.retain(|name, value| head.get(name) == Some(value));
-        common
-    });
-    common.unwrap_or_default()
+/// What stands above the first results of all of a system's files: settings by their names, and the other lines that not all files of
+/// the import have and that do not name the system.
+pub(crate) fn facts(system: &str, lines: &[String], everywhere: &[String]) -> BTreeMap<String, String> {
+    let (mut facts, mut others) = (BTreeMap::new(), Vec::new());
+    for line in lines {
+        if let Some((name, value)) = line.split_once('=').filter(|_| is_setting(line)) {
+            facts.insert(format!("setting.{}", name.trim()), value.trim().to_owned());
+        } else if !everywhere.contains(line) && !line.contains(system) && !loads::is_command(line) {
+            others.push(line.as_str());
+        }
+    }
+    if !others.is_empty() {
+        facts.insert("imported.above".to_owned(), shortened(&others.join("; ")));
+    }
+    facts
 }
 
-fn fact(line: &str, system: &str) -> Option<(String, String)> {
-    if is_setting(line) {
-        let (name, value) = line.split_once('=')?;
-        return Some((format!("setting.{}", name.trim()), value.trim().to_owned()));
+/// The lines above a file's first result, without times and the numbers of runs.
+pub(crate) fn lines_above(import: &Imported) -> Vec<String> {
+    between::captions_of_files(&[&import.above]).concat()
+}
+
+/// The lines that all files have.
+pub(crate) fn in_common<'a>(mut files: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
+    let mut common = files.next().cloned().unwrap_or_default();
+    for file in files {
+        common.retain(|line| file.contains(line));
     }
-    let words = line.trim_matches(|c: char| !c.is_alphanumeric());
-    let has_number = words.contains(|c: char| c.is_ascii_digit()) && words.contains(char::is_alphabetic);
-    let is_of_load = has_number && !line.contains(system) && !is_number_of_run(words);
-    is_of_load.then(|| ("imported.caption".to_owned(), words.to_owned()))
+    common
 }
 
 /// What a reader says of results whose warehouses their tool does not print.
@@ -115,8 +123,12 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     for group in groups {
         let heads: Vec<&[String]> = group.iter().map(|at| imports[*at].head.as_slice()).collect();
         let captions = between::captions_of_files(&heads);
+        let above: Vec<&[String]> = group.iter().map(|at| imports[*at].above.as_slice()).collect();
+        let groups = lines_of_groups(&above);
         let (key, found) = if captions.iter().collect::<BTreeSet<_>>().len() > 1 {
             (CAPTION, between::names(&captions))
+        } else if groups.iter().collect::<BTreeSet<_>>().len() > 1 {
+            (CAPTION, between::names(&groups))
         } else {
             let stems = group.iter().map(|at| stem(&imports[*at].source));
             (FILE, stems_of_settings(stems.collect()).unwrap_or_default())
@@ -132,6 +144,39 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
             .notes
             .push(format!("other files have results of its cases with other settings: they are the key `{key}`"));
     }
+}
+
+/// The lines above the results of each file by which files fall into groups of two and more: `hostname: db01` and `hostname: db02`, each
+/// in three of six files. What differs from file to file is of runs, and so is what stands in some of them alone.
+fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
+    let mut lines = between::captions_of_files(above);
+    let mut files: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for of_file in &lines {
+        of_file
+            .iter()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .for_each(|line| *files.entry(line.clone()).or_default() += 1);
+        of_file
+            .iter()
+            .map(|line| kind(line))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    }
+    let is_of_group = |line: &String| files[line] > 1 && files[line] < above.len() && kinds[&kind(line)] == above.len();
+    lines.iter_mut().for_each(|of_file| of_file.retain(is_of_group));
+    let mut sizes: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
+    lines.iter().for_each(|of_file| *sizes.entry(of_file).or_default() += 1);
+    if sizes.values().any(|size| *size < 2) { vec![Vec::new(); above.len()] } else { lines }
+}
+
+/// The first word of a line; a value alone is one kind with all others.
+fn kind(line: &str) -> String {
+    let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let first = words.find(|word| word.contains(char::is_alphabetic)).unwrap_or_default();
+    if VALUES.contains(&first.as_str()) { String::new() } else { first }
 }
 
 fn case_of(result: &crate::ImportedResult) -> String {

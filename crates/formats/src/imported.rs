@@ -30,7 +30,9 @@ pub struct Imported {
     pub notes: Vec<String>,
     /// The commands and the SQL of the load that it shows: see [`crate::loads`].
     pub loads: BTreeSet<String>,
-    /// Settings and captions above its first result.
+    /// The lines above its first result that no reader knows.
+    pub above: Vec<String>,
+    /// Those of them that are settings and captions.
     pub head: Vec<String>,
     /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
@@ -107,6 +109,7 @@ impl Imported {
             unknown: unknown.into_iter().map(str::to_owned).collect(),
             notes: Vec::new(),
             loads: BTreeSet::new(),
+            above: Vec::new(),
             head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),

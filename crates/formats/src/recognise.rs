@@ -337,7 +337,9 @@ fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError
         match name {
             None => read.extend(part.read),
             Some(name) if text.captions == Captions::Systems => {
-                read.extend(read_plain(&Text { text: &part.text, system: &name, ..*text })?);
+                // What the text calls a system stands above names within a result.
+                let captions = Captions::Keys;
+                read.extend(read_plain(&Text { text: &part.text, system: &name, captions, ..*text })?);
             }
             Some(name) => {
                 let results = part.read.imports.iter_mut().flat_map(|import| &mut import.results);
@@ -459,9 +461,12 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     let lines = numbered(whole).filter(|(number, _)| is_strange(*number)).map(|(_, line)| plain(line));
     let loads = loads::of_lines(lines.collect::<Vec<_>>().iter().map(String::as_str));
     let lines = numbered(whole).filter(|(_, line)| !line.trim().is_empty());
-    let head = heads::captions(lines.take_while(|(number, _)| is_strange(*number)).map(|(_, line)| line));
+    let above = lines.take_while(|(number, _)| is_strange(*number)).map(|(_, line)| line.trim());
+    let above: Vec<String> = above.take(heads::MOST_LINES).map(str::to_owned).collect();
+    let head = heads::captions(above.iter().map(String::as_str));
     for import in &mut all.imports {
         import.loads.clone_from(&loads);
+        import.above.clone_from(&above);
         import.head.clone_from(&head);
     }
     all.not_understood = strange

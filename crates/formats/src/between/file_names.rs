@@ -46,28 +46,56 @@ fn shape_of_name(tokens: &[&str]) -> String {
 
 fn bare_name(tokens: &[&str], numbers: &Numbers) -> String {
     let shape = shape_of_name(tokens);
-    let date = (0..tokens.len()).find(|at| is_year_of_date(tokens, *at)).unwrap_or(tokens.len());
-    let name: String = (0..tokens.len())
-        .filter(|at| {
-            !is_number(tokens[*at]) || (*at < date && !counts_runs(tokens, *at, numbers.get(&(shape.clone(), *at))))
-        })
-        .map(|at| tokens[at])
-        .collect();
+    let run = number_of_run(tokens, |at| numbers.get(&(shape.clone(), at)));
+    let date = date(tokens);
+    let is_kept = |at: usize| {
+        let is_long = tokens[at].len() > 5 && !is_of_version(tokens, at);
+        !is_number(tokens[at]) || !(date.contains(&at) || is_long || run == Some(at))
+    };
+    let name: String = (0..tokens.len()).filter(|at| is_kept(*at)).map(|at| tokens[at]).collect();
     let parts = name.split(['-', '_', ' ', '.']).filter(|part| !part.is_empty());
     parts.filter(|part| !RUNS.contains(&part.to_lowercase().as_str())).collect::<Vec<_>>().join("-")
 }
 
-/// Tells whether the number of a name counts runs, among those of others; long ones are of dates and processes.
-fn counts_runs(tokens: &[&str], at: usize, all: Option<&BTreeSet<u64>>) -> bool {
+/// The number of a name that counts runs: the last one that a word says to do so, or else the last that counts up among the names.
+/// One of a machine or a disk counts none.
+fn number_of_run<'n>(tokens: &[&str], all: impl Fn(usize) -> Option<&'n BTreeSet<u64>>) -> Option<usize> {
+    const THINGS: [&str; 17] = [
+        "box", "db", "dev", "disk", "hdd", "host", "ip", "machine", "nvme", "node", "server", "srv", "ssd", "system",
+        "vm", "vol", "volume",
+    ];
+    let places = || (0..tokens.len()).rev().filter(|at| is_number(tokens[*at]) && !is_of_version(tokens, *at));
+    let counts_up = |at: &usize| {
+        let is_of_thing =
+            at.checked_sub(1).is_some_and(|before| THINGS.contains(&tokens[before].to_lowercase().as_str()));
+        !is_of_thing && all(*at).is_some_and(counts_up)
+    };
+    places().find(|at| is_run_number(tokens, *at)).or_else(|| places().find(counts_up))
+}
+
+fn counts_up(numbers: &BTreeSet<u64>) -> bool {
+    numbers.first().is_some_and(|first| *first < 2)
+        && numbers.iter().zip(numbers.iter().skip(1)).all(|(one, next)| next - one == 1)
+}
+
+/// The number of `v2`, `patch-3` or `16.4`.
+fn is_of_version(tokens: &[&str], at: usize) -> bool {
     let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
-    if ["v", "version", "patch", "rev"].contains(&word.as_str()) || is_of_decimals(tokens, at) {
-        return false;
+    ["v", "version", "patch", "rev"].contains(&word.as_str()) || is_of_decimals(tokens, at)
+}
+
+/// The tokens of a date, with those of the time behind it: `2026-11-26_05-09-19`.
+fn date(tokens: &[&str]) -> std::ops::Range<usize> {
+    let Some(year) = (0..tokens.len()).find(|at| is_year_of_date(tokens, *at)) else { return 0..0 };
+    let mut end = year + 5;
+    while let [separator, number, ..] = &tokens[end..]
+        && ["-", "_", ":", ".", " ", "T", "T-"].contains(separator)
+        && is_number(number)
+        && [2, 4, 6].contains(&number.len())
+    {
+        end += 2;
     }
-    let counts = all.is_some_and(|all| {
-        all.first().is_some_and(|first| *first < 2)
-            && all.iter().zip(all.iter().skip(1)).all(|(one, next)| next - one == 1)
-    });
-    counts || tokens[at].len() > 5 || is_run_number(tokens, at)
+    year..end
 }
 
 /// The year of `2026-11-26`.
@@ -99,6 +127,19 @@ mod tests {
         check_as(Counting::WholeNames, &["host-1", "host-2"], &["host-1", "host-2"]);
         check_as(Counting::WholeNames, &["1", "2"], &["", ""]);
         check_as(Counting::WholeNames, &["sync_on_run1", "sync_on_run2"], &["sync-on", "sync-on"]);
+    }
+
+    #[test]
+    fn numbers_of_machines_count_no_runs() {
+        check(&["db01_1", "db01_2", "db02_1", "db02_2"], &["db01", "db01", "db02", "db02"]);
+        check(&["node1-try1", "node2-try1"], &["node1", "node2"]);
+        check(&["srv1", "srv2"], &["srv1", "srv2"]);
+        check(&["nvme0n1_run2", "nvme1n1_run1"], &["nvme0n1", "nvme1n1"]);
+        check(&["sb_1GB_1", "sb_2GB_1", "sb_2GB_2"], &["sb-1GB", "sb-2GB", "sb-2GB"]);
+        check(
+            &["2024-05-01T110000_pg15_threads8", "2024-05-01T120000_pg16_threads8"],
+            &["T-pg15-threads8", "T-pg16-threads8"],
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_key, json_number, put};
+use super::figures::{Figures, documents, json_key, json_number, lines_outside, put};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::number;
 use crate::{FormatError, Imported, ImportedResult, places};
@@ -30,7 +30,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         return Ok(imported.into());
     }
     imported.results.extend(documents(input.text)?.iter().map(|json| summary(json, input.system)));
-    Ok(imported.into())
+    Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
 /// What changes what is measured, with the names of the keys.

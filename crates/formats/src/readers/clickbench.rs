@@ -3,7 +3,7 @@
 use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_number};
+use super::figures::{Figures, documents, json_number, lines_outside};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::{FormatError, Imported, ImportedResult, places};
 
@@ -19,7 +19,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the order of the runs", "the server's settings"]);
     documents(input.text)?.iter().for_each(|json| add(json, input, &mut imported));
     imported.note_failed();
-    Ok(imported.into())
+    Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
 /// Adds what one system did.

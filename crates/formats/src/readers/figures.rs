@@ -116,6 +116,25 @@ pub fn documents(text: &str) -> Result<Vec<Json>, FormatError> {
     Ok(found)
 }
 
+/// The lines with words in front of JSON documents, between them and behind them: those of a mail or a shell.
+pub fn lines_outside(text: &str) -> Vec<NotUnderstood> {
+    let (mut found, mut from) = (Vec::new(), 0);
+    while from < text.len() {
+        let begin = next_document(&text[from..]).map_or(text.len(), |at| from + at);
+        let first = lines_in(&text[..from]) + 1;
+        let lines = text[from..begin].split('\n').zip(first..);
+        found.extend(
+            lines
+                .filter(|(line, _)| line.contains(char::is_alphanumeric))
+                .map(|(line, at)| NotUnderstood::new(at, line)),
+        );
+        let mut stream = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<serde::de::IgnoredAny>();
+        let is_whole = matches!(stream.next(), Some(Ok(_)));
+        from = if is_whole { begin + stream.byte_offset().max(1) } else { text.len() };
+    }
+    found
+}
+
 fn next_document(rest: &str) -> Option<usize> {
     let bare = rest.trim_start();
     if bare.starts_with('{') { Some(rest.len() - bare.len()) } else { rest.find("\n{").map(|at| at + 1) }

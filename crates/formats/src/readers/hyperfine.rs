@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_key, json_number};
+use super::figures::{Figures, documents, json_key, json_number, lines_outside};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
 use crate::text::said;
 use crate::{FormatError, Imported, ImportedResult};
@@ -37,7 +37,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         imported.notes.push("each command is a system; `SYSTEM=FILE` makes them cases of one".to_owned());
     }
     imported.note_failed();
-    Ok(imported.into())
+    Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
 fn command(result: &Json) -> String {

@@ -6,7 +6,7 @@ pub mod benchmarksql;
 pub mod clickbench;
 pub mod criterion;
 pub mod diskspd;
-mod figures;
+pub(crate) mod figures;
 pub mod go_tpc;
 pub mod go_ycsb;
 pub mod hyperfine;

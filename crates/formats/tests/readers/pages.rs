@@ -55,6 +55,30 @@ fn check(text: &str, expected: &[(&str, usize)]) {
 }
 
 #[test]
+fn words_above_json_documents_begin_systems() {
+    use crate::samples::{BENCHBASE, CLICKBENCH, FIO, HYPERFINE};
+    let command = HYPERFINE.find("\"command\"").unwrap();
+    let one_command =
+        HYPERFINE[..command].to_owned() + r#""command":"psql a","mean":0.1,"stddev":0.1,"median":0.1,"times":[0.1]}]}"#;
+    for json in [BENCHBASE, CLICKBENCH, FIO, &one_command] {
+        let mail = format!(
+            "Hi,\n\non the old server:\n{json}\n\nOn the new server:\n{}\nCheers\n",
+            json.replace("1795249983", "1795259983")
+        );
+        let found: Vec<String> = count(&read_as(&mail, false).unwrap()).into_iter().map(|(system, _)| system).collect();
+        assert_eq!(found, ["on the old server", "On the new server"], "{mail}");
+    }
+    let mixed = format!(
+        "On server alpha:\n{}{FIO}\nOn server beta:\n{}{}\n",
+        runs(8, 1),
+        runs(8, 1),
+        FIO.replace("1795249983", "1795259983")
+    );
+    let found: Vec<String> = count(&read_as(&mixed, false).unwrap()).into_iter().map(|(system, _)| system).collect();
+    assert_eq!(found, ["On server alpha", "On server beta"]);
+}
+
+#[test]
 fn prose_between_results_begins_another_system() {
     check(
         "## Master\nB\nand with the patch\nB\n## Reverted\nB\n",

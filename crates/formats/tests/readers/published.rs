@@ -69,7 +69,15 @@ fn benchmarksql_keeps_properties_without_its_prefix() {
 #[test]
 fn json_next_to_other_blocks_of_a_page_is_read() {
     let page = format!("Closes #1\n```json\n{HYPERFINE}\n```\n```csv\ncommand,mean\nsleep 0.1,0.1\n```\n");
-    assert_eq!(import_with("hyperfine", &page), import_with("hyperfine", HYPERFINE));
+    let results = |text: &str| {
+        let options = formats::Options::default();
+        let (captions, reader) = (formats::recognise::Captions::Systems, None);
+        let (source, system) = ("f", "a");
+        let asked = formats::recognise::Text { text, source, below: "f", system, captions, reader, options: &options };
+        let read = formats::recognise::read(&asked).unwrap();
+        read.imports.into_iter().flat_map(|import| import.results).collect::<Vec<_>>()
+    };
+    assert_eq!(results(&page), results(HYPERFINE));
     let both = format!("{HYPERFINE}\n{HYPERFINE}");
     assert_eq!(import_with("hyperfine", &both).len(), 2 * import_with("hyperfine", HYPERFINE).len());
     let error = formats::reader::named("hyperfine").map(|reader| {
