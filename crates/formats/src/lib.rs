@@ -40,6 +40,7 @@ pub mod fio;
 pub mod hammerdb;
 mod heads;
 pub mod imported;
+mod lengths;
 pub mod lines;
 pub mod loads;
 pub mod logs;

@@ -8,13 +8,14 @@ use indexmap::IndexSet;
 use model::Value;
 
 use crate::imported::UNKNOWN_BENCHMARK;
-use crate::{Imported, between, heads};
+use crate::{Imported, between, heads, lengths};
 
 /// The key of results whose loads differ.
 pub const LOAD: &str = "load";
 
 /// Makes a key of the loads that differ among the results of one case, and of the settings that files of one system show.
 pub fn tell_loads_apart(imports: &mut [Imported]) {
+    lengths::tell_lengths_apart(imports);
     heads::put_warehouses(imports);
     heads::tell_files_apart(imports);
     let mut by_case: BTreeMap<String, Vec<&BTreeSet<String>>> = BTreeMap::new();

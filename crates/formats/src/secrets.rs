@@ -7,22 +7,67 @@ use model::plan::{MASK, redact_words};
 
 /// The text with `***` in the place of each password. Every line keeps its number.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
-    if !text.lines().any(may_hold_secret) {
+    if !may_hold_secret(text) {
         return Cow::Borrowed(text);
     }
     let lines = text.split_inclusive('\n').map(|line| match may_hold_secret(line) {
-        true => Cow::Owned(masked(&masked(&redact_words(line), value_of_name), value_of_short_option)),
+        true => without_changed(line)
+            .unwrap_or_else(|| {
+                let line = masked(&redact_words(line), value_of_name);
+                let line = masked(&line, value_of_short_option);
+                masked(&line, value_behind_words)
+            })
+            .into(),
         false => Cow::Borrowed(line),
     });
     Cow::Owned(lines.collect())
 }
 
-/// What names of passwords end in.
-const NAMES: [&str; 6] = ["pass", "password", "passwd", "pwd", "passphrase", "secret"];
+/// What names of passwords and keys end in.
+const NAMES: [&str; 17] = [
+    "pass",
+    "password",
+    "passwd",
+    "passwort",
+    "kennwort",
+    "pwd",
+    "pw",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "access_key",
+    "access-key",
+    "secret_key",
+    "secret-key",
+];
 
 fn may_hold_secret(line: &str) -> bool {
-    let holds = |word: &str| line.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["://", "pass", "pwd", "secret"].into_iter().any(holds) || line.contains(" -p") || line.contains(" -P")
+    const SIGNS: [&str; 12] =
+        ["://", "pass", "pwd", "pw", "kennwort", "secret", "token", "key", "bearer", "identified by", "sudo", "logon"];
+    let lower = line.to_ascii_lowercase();
+    SIGNS.into_iter().any(|sign| lower.contains(sign))
+        || SHORT_OPTIONS.iter().any(|(client, _, _)| line.contains(client))
+}
+
+/// What HammerDB says of a password that it was given: `Changed connection:pg_pass from a to b for PostgreSQL`, `Value a for
+/// connection:pg_pass is the same as existing value a, no change made`.
+fn without_changed(line: &str) -> Option<String> {
+    let is_secret =
+        |name: &str| name.rsplit([':', '_']).next().is_some_and(|last| NAMES.iter().any(|end| last.ends_with(end)));
+    if let Some((name, values)) =
+        line.split_once(" from ").filter(|(name, _)| name.contains("Changed ") && is_secret(name))
+    {
+        let rest = values.rsplit_once(" for ").map_or("\n", |(_, rest)| rest);
+        return Some(format!("{name} from {MASK} to {MASK} for {rest}"));
+    }
+    let (value, rest) = line.split_once(" for ").filter(|(value, _)| value.contains("Value "))?;
+    let (name, rest) = rest.split_once(" is the same as existing value").filter(|(name, _)| is_secret(name))?;
+    let rest = rest.split_once(", no change").map_or("\n", |(_, rest)| rest);
+    let front = value.split_once("Value ").map_or("", |(front, _)| front);
+    Some(format!("{front}Value {MASK} for {name} is the same as existing value {MASK}, no change{rest}"))
 }
 
 /// The line with `***` for what `secret_after` finds behind each of its words.
@@ -51,13 +96,12 @@ fn next_word(line: &str, from: usize) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// The value of `--mysql-password secret`, `"password": "secret"`, `<password>secret<` and HammerDB's `pg_pass = secret` and
-/// `Changed connection:pg_pass from secret to secret`. A name that is followed by a blank alone has to look like one.
+/// The value of `--mysql-password secret`, `"password": "secret"`, `<password>secret<` and HammerDB's `pg_pass = secret`. A name that is followed by a blank alone has to look like one.
 fn value_of_name(line: &str, name: Range<usize>) -> Option<Range<usize>> {
     let (word, after) = (&line[name.clone()], &line[name.end..]);
     let lower = word.to_ascii_lowercase();
     let has_parts = word.starts_with('-') || word.contains('_');
-    if !NAMES.iter().any(|end| lower.ends_with(end)) || (lower.ends_with("pass") && !has_parts) {
+    if !NAMES.iter().any(|end| lower.ends_with(end)) || lower.ends_with("bypass") {
         return None;
     }
     let behind = after.trim_start_matches(['"', '\'']).trim_start_matches([' ', '\t']);
@@ -69,31 +113,60 @@ fn value_of_name(line: &str, name: Range<usize>) -> Option<Range<usize>> {
     let start = line.len() - value.len();
     let (start, length) = match value.chars().next() {
         Some(quote @ ('"' | '\'')) => (start + 1, value[1..].find(quote).unwrap_or(value.trim_end().len() - 1)),
-        _ if value.starts_with("from ") => (start, value.trim_end().len()),
         _ => (start, value.find(|c: char| c.is_whitespace() || matches!(c, '<' | ',' | '}')).unwrap_or(value.len())),
     };
     Some(start..start + length).filter(|value| !value.is_empty())
 }
 
-/// Clients whose `-p` or `-P` is a password, and whether it is a word of its own.
-const SHORT_OPTIONS: [(&str, &str, bool); 6] = [
+/// Options of clients that take a password, and whether it is a word of its own.
+const SHORT_OPTIONS: [(&str, &str, bool); 14] = [
     ("go-tpc", "-p", true),
+    ("tiup", "-p", true),
     ("tpcc_start", "-p", true),
     ("tpcc_load", "-p", true),
+    ("sshpass", "-p", true),
+    ("mongo", "-p", true),
+    ("redis-cli", "-a", true),
+    ("curl", "-u", true),
     ("sqlcmd", "-P", true),
+    ("osql", "-P", false),
+    ("bcp", "-P", false),
     ("mysql", "-p", false),
     ("mariadb", "-p", false),
+    ("sqlplus", "", true),
 ];
 
 fn value_of_short_option(line: &str, word: Range<usize>) -> Option<Range<usize>> {
-    let (_, option, is_apart) = SHORT_OPTIONS
-        .iter()
-        .find(|(client, option, _)| line[..word.start].contains(client) && line[word.clone()].starts_with(option))?;
-    let rest = &line[word.start + option.len()..];
+    let before = &line[..word.start];
+    let (client, option, is_apart) = SHORT_OPTIONS.iter().find(|(client, option, _)| {
+        before.contains(client) && !option.is_empty() && line[word.clone()].starts_with(option)
+            || option.is_empty() && line[word.clone()] == **client
+    })?;
+    let rest = if option.is_empty() { &line[word.end..] } else { &line[word.start + option.len()..] };
     let value = if *is_apart { rest.strip_prefix(' ')?.trim_start() } else { rest };
-    let start = line[word.start..].len() - value.len() + word.start;
+    let start = line.len() - value.len();
     let length = value.find(char::is_whitespace).unwrap_or(value.len());
-    Some(start..start + length).filter(|value| !value.is_empty())
+    // `sqlplus bench/secret@db`, but not `sqlplus -s`.
+    let is_login = *client != "sqlplus" || value[..length].contains('/') && !value.starts_with('@');
+    Some(start..start + length).filter(|value| !value.is_empty() && is_login)
+}
+
+/// The word behind `Bearer`, `IDENTIFIED BY` and `PASSWORD` of SQL, and the one that `echo` gives `sudo -S`.
+fn value_behind_words(line: &str, word: Range<usize>) -> Option<Range<usize>> {
+    let (name, before) = (line[word.clone()].to_lowercase(), line[..word.start].trim_end().to_lowercase());
+    let rest = line[word.end..].strip_prefix([' ', '\t'])?.trim_start();
+    let is_quoted = rest.starts_with('\'');
+    let is_secret = match name.as_str() {
+        "bearer" => true,
+        "by" => before.ends_with("identified"),
+        "password" => is_quoted,
+        "echo" => line[word.end..].contains("sudo -S"),
+        _ => false,
+    };
+    let value = rest.strip_prefix('\'').unwrap_or(rest);
+    let start = line.len() - value.len();
+    let length = value.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ';')).unwrap_or(value.len());
+    Some(start..start + length).filter(|value| is_secret && !value.is_empty())
 }
 
 #[cfg(test)]
@@ -113,7 +186,30 @@ mod tests {
             ("<password>hunter2</password>", "<password>***</password>"),
             ("pg_superuserpass = hunter2", "pg_superuserpass = ***"),
             ("diset connection mysql_pass hunter2", "diset connection mysql_pass ***"),
-            ("Changed connection:pg_pass from a to hunter2 for PostgreSQL", "Changed connection:pg_pass ***"),
+            (
+                "Changed connection:pg_pass from hunter2 to hunter2 for PostgreSQL",
+                "Changed connection:pg_pass from *** to *** for PostgreSQL",
+            ),
+            (
+                "Value hunter2 for connection:pg_pass is the same as existing value hunter2, no change made",
+                "Value *** for connection:pg_pass is the same as existing value ***, no change made",
+            ),
+            ("sshpass -p hunter2 ssh db01 pgbench", "sshpass -p *** ssh db01 pgbench"),
+            ("redis-cli -a hunter2 info", "redis-cli -a *** info"),
+            ("curl -u admin:hunter2 http://db", "curl -u *** http://db"),
+            ("curl -H 'Authorization: Bearer hunter2' x", "curl -H 'Authorization: Bearer ***' x"),
+            ("ALTER ROLE b PASSWORD 'hunter2';", "ALTER ROLE b PASSWORD '***';"),
+            ("CREATE USER b IDENTIFIED BY 'hunter2';", "CREATE USER b IDENTIFIED BY '***';"),
+            ("sqlplus bench/hunter2@db01 @x.sql", "sqlplus *** @x.sql"),
+            ("echo hunter2 | sudo -S pgbench", "echo *** | sudo -S pgbench"),
+            ("export AWS_SECRET_ACCESS_KEY=hunter2", "export AWS_SECRET_ACCESS_KEY=***"),
+            ("aws --secret-key hunter2 --region x", "aws --secret-key *** --region x"),
+            ("Passwort: hunter2", "Passwort: ***"),
+            ("pw = hunter2", "pw = ***"),
+            ("Kennwort = hunter2", "Kennwort = ***"),
+            ("tiup bench tpcc -U root -p hunter2 -P 4000", "tiup bench tpcc -U root -p *** -P 4000"),
+            ("mongosh -p hunter2 db", "mongosh -p *** db"),
+            ("osql -Usa -Phunter2 -i x.sql", "osql -Usa -P*** -i x.sql"),
             ("mysqlslap -uroot -phunter2 -P 3306", "mysqlslap -uroot -p*** -P 3306"),
             ("go-tpc tpcc -U root -p hunter2 -P 4000 run", "go-tpc tpcc -U root -p *** -P 4000 run"),
             ("./tpcc_start -h db -u root -p hunter2 -w 10", "./tpcc_start -h db -u root -p *** -w 10"),

@@ -113,9 +113,16 @@ impl Settings {
     }
 }
 
-/// Section, name and value of `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the
+/// Section, name and value of `diset tpcc pg_count_ware 100`, of `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the
 /// same as existing value 100, no change made`.
 fn setting(line: &str) -> Option<(&str, &str, &str)> {
+    // A script that is shown with its output.
+    let typed = line.trim_start().trim_start_matches("hammerdb>").trim_start();
+    if let Some(words) = typed.strip_prefix("diset ") {
+        let mut words = words.split_whitespace();
+        let (section, name, value) = (words.next()?, words.next()?, words.next()?);
+        return Some((section, name, value.trim_matches(['"', '{', '}'])));
+    }
     let (name, value) = match line.strip_prefix("Changed ") {
         Some(changed) => {
             let (name, values) = changed.rsplit_once(" for ")?.0.split_once(" from ")?;
