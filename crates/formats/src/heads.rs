@@ -165,8 +165,9 @@ fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
             .into_iter()
             .for_each(|kind| *kinds.entry(kind).or_default() += 1);
     }
-    let is_of_group = |line: &String| files[line] > 1 && files[line] < above.len() && kinds[&kind(line)] == above.len();
-    lines.iter_mut().for_each(|of_file| of_file.retain(is_of_group));
+    for of_file in &mut lines {
+        of_file.retain(|line| files[line] > 1 && files[line] < above.len() && kinds[&kind(line)] == above.len());
+    }
     let mut sizes: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     lines.iter().for_each(|of_file| *sizes.entry(of_file).or_default() += 1);
     if sizes.values().any(|size| *size < 2) { vec![Vec::new(); above.len()] } else { lines }

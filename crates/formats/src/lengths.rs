@@ -10,7 +10,7 @@ use crate::{Imported, ImportedResult};
 const DURATION: &str = "duration";
 /// From this ratio on the longest and the shortest run are of different cases.
 const UNLIKE: f64 = 1.5;
-/// Tools that end by the clock end at a multiple of so many seconds, as their users choose it.
+/// Tools that end by the clock end at a multiple of this many seconds, as their users choose it.
 const STEP_S: f64 = 5.0;
 /// How far from it the time that they measure is at most.
 const OFF: f64 = 0.005;

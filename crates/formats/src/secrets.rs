@@ -5,20 +5,22 @@ use std::ops::Range;
 
 use model::plan::{MASK, redact_words};
 
-/// The text with `***` in the place of each password. Every line keeps its number.
+/// The text with `***` in the place of each password. Every line keeps its number. What étalon exported holds none.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
-    if !may_hold_secret(text) {
+    if text.starts_with("# etalon: ") || !may_hold_secret(text) {
         return Cow::Borrowed(text);
     }
-    let lines = text.split_inclusive('\n').map(|line| match may_hold_secret(line) {
-        true => without_changed(line)
-            .unwrap_or_else(|| {
-                let line = masked(&redact_words(line), value_of_name);
-                let line = masked(&line, value_of_short_option);
-                masked(&line, value_behind_words)
-            })
-            .into(),
-        false => Cow::Borrowed(line),
+    let lines = text.split_inclusive('\n').map(|line| {
+        if !may_hold_secret(line) {
+            return Cow::Borrowed(line);
+        }
+        let (line, end) = line.split_at(line.trim_end_matches(['\r', '\n']).len());
+        let masked = without_changed(line).unwrap_or_else(|| {
+            let line = masked(&redact_words(line), value_of_name);
+            let line = masked(&line, value_of_short_option);
+            masked(&line, value_behind_words)
+        });
+        Cow::Owned(masked + end)
     });
     Cow::Owned(lines.collect())
 }
@@ -55,19 +57,22 @@ fn may_hold_secret(line: &str) -> bool {
 /// What HammerDB says of a password that it was given: `Changed connection:pg_pass from a to b for PostgreSQL`, `Value a for
 /// connection:pg_pass is the same as existing value a, no change made`.
 fn without_changed(line: &str) -> Option<String> {
-    let is_secret =
-        |name: &str| name.rsplit([':', '_']).next().is_some_and(|last| NAMES.iter().any(|end| last.ends_with(end)));
     if let Some((name, values)) =
-        line.split_once(" from ").filter(|(name, _)| name.contains("Changed ") && is_secret(name))
+        line.split_once(" from ").filter(|(name, _)| name.contains("Changed ") && names_secret(name))
     {
-        let rest = values.rsplit_once(" for ").map_or("\n", |(_, rest)| rest);
+        let rest = values.rsplit_once(" for ").map_or("", |(_, rest)| rest);
         return Some(format!("{name} from {MASK} to {MASK} for {rest}"));
     }
     let (value, rest) = line.split_once(" for ").filter(|(value, _)| value.contains("Value "))?;
-    let (name, rest) = rest.split_once(" is the same as existing value").filter(|(name, _)| is_secret(name))?;
-    let rest = rest.split_once(", no change").map_or("\n", |(_, rest)| rest);
+    let (name, rest) = rest.split_once(" is the same as existing value").filter(|(name, _)| names_secret(name))?;
+    let rest = rest.split_once(", no change").map_or("", |(_, rest)| rest);
     let front = value.split_once("Value ").map_or("", |(front, _)| front);
     Some(format!("{front}Value {MASK} for {name} is the same as existing value {MASK}, no change{rest}"))
+}
+
+/// Tells whether the last part of a name is that of a secret.
+fn names_secret(name: &str) -> bool {
+    name.rsplit([':', '_']).next().is_some_and(|last| NAMES.iter().any(|end| last.ends_with(end)))
 }
 
 /// The line with `***` for what `secret_after` finds behind each of its words.
@@ -219,6 +224,7 @@ mod tests {
             assert_eq!(without_secrets(line), masked);
             assert!(!without_secrets(line).contains("hunter2"), "{line}");
         }
+        assert_eq!(without_secrets("password='a\r\ntps = 5\n"), "password='***\r\ntps = 5\n");
         for plain in [
             "pgbench -h db -p 5432 -c 8",
             "ycsb run jdbc -p threadcount=8 -P workloads/workloada",

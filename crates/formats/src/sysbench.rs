@@ -509,6 +509,10 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
         // They may be of different tests.
         result.keys.insert("output".to_owned(), Value::Int(number));
     }
+    if let Some(script) = script_named(source) {
+        let of_oltp = imported.results.iter_mut().filter(|result| result.benchmark == "oltp");
+        of_oltp.for_each(|result| drop(result.keys.insert("script".to_owned(), Value::Text(script.to_owned()))));
+    }
     if runs.len() < output.runs.len() {
         let others = output.runs.len() - runs.len();
         let note = format!("{others} of {} calls of sysbench were no run, and are left out", output.runs.len());
@@ -517,6 +521,26 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     imported.note_not_understood(&output.not_understood);
     imported.note_failed();
     imported
+}
+
+/// The script of sysbench that a file is named after: its output does not name it.
+fn script_named(source: &str) -> Option<&'static str> {
+    /// Of <https://github.com/akopytov/sysbench/tree/master/src/lua>, longer names first.
+    const SCRIPTS: [&str; 11] = [
+        "oltp_update_non_index",
+        "select_random_points",
+        "select_random_ranges",
+        "oltp_point_select",
+        "oltp_update_index",
+        "oltp_read_write",
+        "oltp_write_only",
+        "oltp_read_only",
+        "oltp_delete",
+        "oltp_insert",
+        "bulk_insert",
+    ];
+    let name = source.rsplit(['/', '\\']).next().unwrap_or(source).to_lowercase().replace('-', "_");
+    SCRIPTS.into_iter().find(|script| name.contains(script))
 }
 
 fn result(run: &SysbenchRun, system: &str) -> ImportedResult {

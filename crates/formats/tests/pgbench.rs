@@ -649,3 +649,14 @@ fn skipped_transactions_of_a_script_failed() {
     assert_eq!(value(first, FAILED_SHARE), Reading::Value(100.0 / 3.0));
     assert_eq!(value(first, "throughput"), Reading::Value(500.0 * 2.0 / 3.0));
 }
+
+#[test]
+fn decimals_behind_commas_are_read() {
+    let text = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\nnumber of clients: 1\n\
+        number of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 10000\n\
+        latency average = 3,210 ms\ntps = 1000,117000 (without initial connection time)\n";
+    let with_points = text.replace("3,210", "3.210").replace("1000,117000", "1000.117000");
+    let found = read_summaries(text.as_bytes());
+    assert_eq!(found.runs[0].tps, Some(1000.117));
+    assert_eq!(found, read_summaries(with_points.as_bytes()));
+}

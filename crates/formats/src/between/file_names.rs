@@ -48,11 +48,11 @@ fn bare_name(tokens: &[&str], numbers: &Numbers) -> String {
     let shape = shape_of_name(tokens);
     let run = number_of_run(tokens, |at| numbers.get(&(shape.clone(), at)));
     let date = date(tokens);
-    let is_kept = |at: usize| {
-        let is_long = tokens[at].len() > 5 && !is_of_version(tokens, at);
-        !is_number(tokens[at]) || !(date.contains(&at) || is_long || run == Some(at))
-    };
-    let name: String = (0..tokens.len()).filter(|at| is_kept(*at)).map(|at| tokens[at]).collect();
+    let kept = tokens.iter().enumerate().filter(|(at, token)| {
+        let is_long = token.len() > 5 && !is_of_version(tokens, *at);
+        !is_number(token) || !(date.contains(at) || is_long || run == Some(*at))
+    });
+    let name: String = kept.map(|(_, token)| *token).collect();
     let parts = name.split(['-', '_', ' ', '.']).filter(|part| !part.is_empty());
     parts.filter(|part| !RUNS.contains(&part.to_lowercase().as_str())).collect::<Vec<_>>().join("-")
 }
@@ -64,13 +64,15 @@ fn number_of_run<'n>(tokens: &[&str], all: impl Fn(usize) -> Option<&'n BTreeSet
         "box", "db", "dev", "disk", "hdd", "host", "ip", "machine", "nvme", "node", "server", "srv", "ssd", "system",
         "vm", "vol", "volume",
     ];
-    let places = || (0..tokens.len()).rev().filter(|at| is_number(tokens[*at]) && !is_of_version(tokens, *at));
-    let counts_up = |at: &usize| {
-        let is_of_thing =
-            at.checked_sub(1).is_some_and(|before| THINGS.contains(&tokens[before].to_lowercase().as_str()));
-        !is_of_thing && all(*at).is_some_and(counts_up)
-    };
-    places().find(|at| is_run_number(tokens, *at)).or_else(|| places().find(counts_up))
+    let places: Vec<usize> =
+        (0..tokens.len()).rev().filter(|at| is_number(tokens[*at]) && !is_of_version(tokens, *at)).collect();
+    let of_run = places.iter().find(|at| is_run_number(tokens, **at));
+    of_run.copied().or_else(|| {
+        places.into_iter().find(|at| {
+            let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
+            !THINGS.contains(&word.as_str()) && all(*at).is_some_and(counts_up)
+        })
+    })
 }
 
 fn counts_up(numbers: &BTreeSet<u64>) -> bool {

@@ -1,5 +1,7 @@
 //! pgbench's printed summary.
 
+use std::borrow::Cow;
+
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,11 +94,31 @@ pub struct PgbenchStatement {
 /// Standard output, or both streams. Unrecognised lines are listed, never an error.
 pub fn read_summaries(bytes: &[u8]) -> Summaries {
     let mut reader = Reader::default();
-    for (number, line) in numbered(&decode(bytes)) {
+    let text = decode(bytes);
+    let has_commas = text.lines().any(has_decimal_comma);
+    for (number, line) in numbered(&text) {
+        let line = if has_commas { Cow::Owned(with_points(line)) } else { Cow::Borrowed(line) };
         reader.line(number, line.trim_end());
     }
     reader.cut();
     reader.found
+}
+
+/// `tps = 1000,117000`, as pgbench prints it where the locale has a comma before decimals: it always prints six of them.
+fn has_decimal_comma(line: &str) -> bool {
+    let tps = line.trim_start().strip_prefix("tps = ").and_then(|tps| tps.split(' ').next()?.split_once(','));
+    tps.is_some_and(|(whole, decimals)| {
+        decimals.len() == 6 && [whole, decimals].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// A line with points in the numbers that are words of their own.
+fn with_points(line: &str) -> String {
+    let words = line.split_inclusive(char::is_whitespace).map(|word| {
+        let is_number = word.trim().trim_matches(['(', ')', '%', ',']).bytes().all(|b| b.is_ascii_digit() || b == b',');
+        if is_number { word.replace(',', ".") } else { word.to_owned() }
+    });
+    words.collect()
 }
 
 /// Printed before a run's first own line.

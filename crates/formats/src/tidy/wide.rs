@@ -295,13 +295,20 @@ impl Wide {
         (is_of_time && is_steady && rising.count() * 4 >= steps.len() * 3 && steps.len() > 2).then_some(name)
     }
 
-    /// How many columns of each unit have a name that says nothing of what is measured. Without a unit it has to name a server or one
-    /// of several versions: `pg15`, `pg16`.
+    /// How many columns of each unit have a name that says nothing of what is measured. Without a unit they have to differ by a
+    /// version: `pg15`, `pg16`.
     fn nameless(&self) -> BTreeMap<String, usize> {
         let mut columns = BTreeMap::new();
+        let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
+        self.heading
+            .iter()
+            .filter_map(|heading| without_version(heading))
+            .for_each(|name| *versions.entry(name).or_default() += 1);
         let named = self.heading.iter().map(|heading| metric_and_unit(heading));
         for (name, unit) in named.filter(|(name, _)| direction_of(name, "").is_none()) {
-            if !unit.is_empty() || names_server(&name) {
+            let is_one_of_versions =
+                without_version(&name).is_some_and(|bare| versions.get(bare).is_some_and(|all| *all > 1));
+            if !unit.is_empty() || is_one_of_versions {
                 *columns.entry(unit).or_default() += 1;
             }
         }
@@ -359,12 +366,10 @@ const KEYS: [&str; 30] = [
     "客户端",
 ];
 
-/// Tells whether a heading names a database server: `pg15`, `MariaDB 11.4`.
-fn names_server(name: &str) -> bool {
-    const SERVERS: [&str; 10] =
-        ["pg", "postgres", "mysql", "maria", "sqlite", "mssql", "sqlserver", "oracle", "percona", "cockroach"];
-    let lower = name.to_lowercase();
-    SERVERS.iter().any(|server| lower.starts_with(server))
+/// `pg` of `pg15`.
+fn without_version(name: &str) -> Option<&str> {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(bare).filter(|bare| !bare.is_empty() && bare.len() < name.len())
 }
 
 fn what_is_measured(unit: &str) -> &'static str {

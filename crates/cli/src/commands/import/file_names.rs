@@ -146,32 +146,50 @@ pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels 
     labels
 }
 
-/// The names without their parts that are the value of one key of each file's results: `8` of `pg15-8`, whose results have 8 clients.
+/// The names without the script of sysbench that its reader took from them, and without their parts that are the value of one key of each file's results: `8` of `pg15-8`, whose results have 8 clients.
 fn without_keys(names: Vec<String>, places: &[(&String, &Place)], imports: &[Imported]) -> Vec<String> {
-    let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('-').collect()).collect();
     let results: Vec<Vec<&ImportedResult>> = places
         .iter()
         .map(|(source, _)| {
             imports.iter().filter(|import| import.source == **source).flat_map(|import| &import.results).collect()
         })
         .collect();
-    let keys: BTreeSet<&String> = results.iter().flatten().flat_map(|result| result.keys.keys()).collect();
-    let is_key = |at: usize| {
-        keys.iter().any(|key| {
-            parts.iter().zip(&results).all(|(parts, results)| {
-                let of_name = parts.get(at).and_then(|part| number_beside_letters(part));
-                let mut of_results = results.iter().map(|result| result.keys.get(*key).map(Value::to_string));
-                of_name.is_some() && of_results.all(|value| value.as_deref() == of_name)
-            })
-        })
-    };
+    let names = names.into_iter().zip(&results).map(|(name, results)| without_script(name, results));
+    let names: Vec<String> = names.collect();
+    let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('-').collect()).collect();
     let longest = parts.iter().map(Vec::len).max().unwrap_or_default();
-    let dropped: Vec<bool> = (0..longest).map(is_key).collect();
-    let kept = |parts: &Vec<&str>| {
+    let dropped: Vec<bool> = (0..longest).map(|at| is_key(at, &parts, &results)).collect();
+    let kept = parts.iter().map(|parts| {
         let kept = parts.iter().zip(&dropped).filter(|(_, is_dropped)| !**is_dropped).map(|(part, _)| *part);
         kept.collect::<Vec<_>>().join("-")
-    };
-    parts.iter().map(kept).collect()
+    });
+    kept.collect()
+}
+
+/// Tells whether the parts of all names at a place are the values of one key of their results.
+fn is_key(at: usize, parts: &[Vec<&str>], results: &[Vec<&ImportedResult>]) -> bool {
+    let keys: BTreeSet<&String> = results.iter().flatten().flat_map(|result| result.keys.keys()).collect();
+    keys.into_iter().any(|key| {
+        parts.iter().zip(results).all(|(parts, results)| {
+            let of_name = parts.get(at).and_then(|part| number_beside_letters(part));
+            let mut of_results = results.iter().map(|result| result.keys.get(key).map(Value::to_string));
+            of_name.is_some() && of_results.all(|value| value.as_deref() == of_name)
+        })
+    })
+}
+
+fn without_script(name: String, results: &[&ImportedResult]) -> String {
+    let script = results.first().and_then(|result| result.keys.get("script")).map(ToString::to_string);
+    let script = script.unwrap_or_default().replace('_', "-");
+    match name.split_once(&script).filter(|_| !script.is_empty()) {
+        Some((front, behind)) => [front, behind]
+            .map(|part| part.trim_matches('-'))
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("-"),
+        None => name,
+    }
 }
 
 /// `8` of `8`, `c8` and `8clients`.
