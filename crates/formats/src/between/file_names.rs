@@ -66,13 +66,22 @@ fn number_of_run<'n>(tokens: &[&str], all: impl Fn(usize) -> Option<&'n BTreeSet
     ];
     let places: Vec<usize> =
         (0..tokens.len()).rev().filter(|at| is_number(tokens[*at]) && !is_of_version(tokens, *at)).collect();
-    let of_run = places.iter().find(|at| is_run_number(tokens, **at));
-    of_run.copied().or_else(|| {
-        places.into_iter().find(|at| {
-            let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
-            !THINGS.contains(&word.as_str()) && all(*at).is_some_and(counts_up)
-        })
-    })
+    let of_run = places.iter().find(|at| {
+        let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
+        is_run_number(tokens, **at) || ["r", "try"].contains(&word.as_str())
+    });
+    let mut counting = places.iter().filter(|at| {
+        let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
+        !THINGS.contains(&word.as_str()) && all(**at).is_some_and(counts_up)
+    });
+    let alone = counting.clone().find(|at| is_alone(tokens, **at));
+    of_run.or(alone).or_else(|| counting.next()).copied()
+}
+
+/// Tells whether a number stands beside no letters.
+fn is_alone(tokens: &[&str], at: usize) -> bool {
+    let around = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| tokens.get(at));
+    around.flat_map(|token| token.chars()).all(|c| !c.is_alphabetic())
 }
 
 fn counts_up(numbers: &BTreeSet<u64>) -> bool {
@@ -135,6 +144,8 @@ mod tests {
     fn numbers_of_machines_count_no_runs() {
         check(&["db01_1", "db01_2", "db02_1", "db02_2"], &["db01", "db01", "db02", "db02"]);
         check(&["node1-try1", "node2-try1"], &["node1", "node2"]);
+        check(&["c8_r1_m1", "c8_r2_m1", "c8_r1_m2"], &["c8-r-m1", "c8-r-m1", "c8-r-m2"]);
+        check(&["1-sb1GB", "2-sb1GB", "1-sb2GB"], &["sb1GB", "sb1GB", "sb2GB"]);
         check(&["srv1", "srv2"], &["srv1", "srv2"]);
         check(&["nvme0n1_run2", "nvme1n1_run1"], &["nvme0n1", "nvme1n1"]);
         check(&["sb_1GB_1", "sb_2GB_1", "sb_2GB_2"], &["sb-1GB", "sb-2GB", "sb-2GB"]);

@@ -211,7 +211,8 @@ impl Wide {
 
     /// A column with the name of one, which holds versions that look like numbers.
     fn is_of_systems(&self, column: usize) -> bool {
-        SYSTEMS.contains(&self.heading[column].trim().to_lowercase().as_str())
+        let is_of_cpu = self.heading.iter().any(|other| other.trim() == "user") && self.is_numeric(column);
+        SYSTEMS.contains(&self.heading[column].trim().to_lowercase().as_str()) && !is_of_cpu
     }
 
     /// A column with points of which some are sure to stand before decimals, in a table with commas before decimals.
@@ -256,6 +257,9 @@ impl Wide {
         if self.is_of_systems(column) {
             return Meaning::System;
         }
+        if COUNTS.contains(&name.trim().to_lowercase().as_str()) {
+            return Meaning::Ignore;
+        }
         if !self.is_numeric(column) {
             return Meaning::Key;
         }
@@ -270,7 +274,8 @@ impl Wide {
             _ => None,
         });
         // A name that says nothing of what is measured, next to others with the same unit, is that of a system.
-        let is_of_system = direction_of(&metric, "").is_none() && !is_quantile(&lower);
+        let is_of_system =
+            direction_of(&metric, "").is_none() && !is_quantile(&lower) && !STATISTICS.contains(&lower.as_str());
         let has_alike = nameless.get(&unit).is_some_and(|columns| *columns > 1);
         let system = (is_of_system && has_alike).then(|| metric.clone());
         if system.is_some() && unit.is_empty() {
@@ -305,6 +310,7 @@ impl Wide {
             .filter_map(|heading| without_version(heading))
             .for_each(|name| *versions.entry(name).or_default() += 1);
         let named = self.heading.iter().map(|heading| metric_and_unit(heading));
+        let named = named.filter(|(name, _)| !STATISTICS.contains(&name.to_lowercase().as_str()));
         for (name, unit) in named.filter(|(name, _)| direction_of(name, "").is_none()) {
             let is_one_of_versions =
                 without_version(&name).is_some_and(|bare| versions.get(bare).is_some_and(|all| *all > 1));
@@ -328,12 +334,20 @@ impl Wide {
 
 /// Columns that say when a row was measured.
 const TIMES: [&str; 10] = ["time", "t", "second", "seconds", "sec", "s", "elapsed", "timestamp", "ts", "epoch"];
+/// Columns that count rows.
+const COUNTS: [&str; 8] = ["run", "rep", "repetition", "iteration", "iter", "round", "trial", "#"];
+/// What is told of many values.
+const STATISTICS: [&str; 12] =
+    ["avg", "average", "mean", "median", "min", "max", "minimum", "maximum", "stddev", "sd", "sum", "total"];
 const SYSTEMS: [&str; 15] = [
     "system", "server", "database", "db", "dbms", "engine", "host", "machine", "disk", "version", "release", "build",
     "branch", "commit", "variant",
 ];
 /// Columns of numbers that say what was run.
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 33] = [
+    "duration",
+    "runtime",
+    "length",
     "threads",
     "thread",
     "clients",
@@ -510,6 +524,11 @@ mod tests {
         let proposal = table("Clients,pg15,pg16\n8,1000,1100\n").unwrap().proposal(&[]);
         let of = |name: &str| format!("--map '{name}={name}@throughput:tx/s:higher'");
         assert_eq!(proposal, format!("--map 'Clients=key' {} {}", of("pg15"), of("pg16")));
+        let own = table("db,threads,run,tps,avg_ms\npg,8,1,1000,7.9\n").unwrap().proposal(&[]);
+        assert_eq!(
+            own,
+            "--map 'db=system' --map 'threads=key' --map 'run=ignore' --map 'tps=tps:tx/s:higher' --map 'avg_ms=avg:ms:lower'"
+        );
         let others = table("vers;nutzer;durchsatz\n15;8;1000,5\n").unwrap().proposal(&[]);
         assert_eq!(others, "--map 'vers=vers::neither' --map 'nutzer=key' --map 'durchsatz=durchsatz::neither'");
     }

@@ -72,6 +72,13 @@ fn tell_names_apart(
         && by_system.values().collect::<BTreeSet<_>>().len() == 1
         && (systems.len() > 1 || is_alone)
         && !(is_named && systems.len() == 1);
+    // Where sides have some names in common, the other names are of cases that one side has not.
+    let names_of_all = by_system.values().map(BTreeSet::len).sum::<usize>();
+    let are_shared = systems.len() > 1 && by_system.values().flatten().collect::<BTreeSet<_>>().len() < names_of_all;
+    if are_shared && !is_grid {
+        put_key(imports, labels, FILE, |label| &label.file);
+        return Some(format!("files of different names ({shown}) are different cases, by the key `{FILE}`"));
+    }
     if !is_grid {
         return Some(format!(
             "files of different names ({shown}) have results of one case of {system}, which count as its repetitions; `NAME=FILE` for each makes systems of them"
