@@ -269,7 +269,9 @@ fn summaries_of_older_versions_are_read() {
         \t0.003456\t\\set nbranches 1 * :scale\n\t1.2\tUPDATE t SET a = 1;\n";
     let run = one(nine);
     assert_eq!(run.tps, Some(521.208), "without the time of connecting");
-    assert_eq!((run.latency_ms, run.duration_s, run.version.as_deref()), (Some(19.185), Some(60), None));
+    assert_eq!((run.latency_ms, run.duration_s, run.version.as_deref()), (Some(19.185), Some(60.0), None));
+    let exported = one(&nine.replace("duration: 60 s", "duration: 1.7 s"));
+    assert_eq!(exported.duration_s, Some(1.7), "as étalon's export has it");
     let thirteen = "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: prepared\nnumber of clients: 1\n\
         number of threads: 1\nnumber of transactions per client: 10\nnumber of transactions actually processed: 10/10\n\
         latency average = 0.321 ms\ntps = 3112.6 (including connections establishing)\n\

@@ -46,7 +46,7 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
     }
     // Imports may lack a length.
     if run.elapsed_s > 0.0 {
-        writeln!(text, "duration: {:.0} s", run.elapsed_s)?;
+        writeln!(text, "duration: {} s", (run.elapsed_s * 1e3).round() / 1e3)?;
         writeln!(text, "number of transactions actually processed: {:.0}", tps * run.elapsed_s)?;
         if let Some(errors) = value_of(evidence, run, "errors") {
             let share = 100.0 * errors / (tps * run.elapsed_s + errors).max(1.0);

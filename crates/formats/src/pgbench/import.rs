@@ -579,9 +579,7 @@ fn remarks(run: &PgbenchSummary) -> Vec<String> {
 
 /// How long a run took: what was asked for (`-T`), or its transactions by their rate (`-t`).
 fn length_s(run: &PgbenchSummary) -> Option<f64> {
-    run.duration_s
-        .map(|seconds| seconds as f64)
-        .or_else(|| Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?))
+    run.duration_s.or_else(|| Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?))
 }
 
 fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {

@@ -38,7 +38,8 @@ pub struct PgbenchSummary {
     pub query_mode: Option<String>,
     pub clients: Option<u64>,
     pub threads: Option<u64>,
-    pub duration_s: Option<u64>,
+    /// pgbench prints whole seconds, and étalon's own export what it measured.
+    pub duration_s: Option<f64>,
     /// See [`PgbenchSummary::succeeded`].
     pub processed: Option<u64>,
     /// Transactions planned in all.
@@ -406,7 +407,7 @@ impl PgbenchSummary {
             "query mode" => put(&mut self.query_mode, Some(value.to_owned())),
             "number of clients" => put(&mut self.clients, count(value)),
             "number of threads" => put(&mut self.threads, count(value)),
-            "duration" => put(&mut self.duration_s, count(value)),
+            "duration" => put(&mut self.duration_s, leading_number(value).map(|(seconds, _)| seconds)),
             "partition method" => put(&mut self.partition_method, Some(value.to_owned())),
             "partitions" => put(&mut self.partitions, count(value)),
             // `unlimited` is no number.
