@@ -1,24 +1,19 @@
 //! Names as parts of sentences.
 
 use crate::comparison::{KEY_SYSTEM, Table};
-use crate::text::{clean, clipped};
+use crate::text::{clean, clipped, pair_apart};
 
 /// Letters of a name.
 pub const NAME: usize = 24;
 
-/// The names of both sides; where they would be cut to the same text, their ends.
+/// The names of both sides; shortened where they are alike.
 pub fn side_names(table: &Table) -> [String; 2] {
-    let names = [&table.a, &table.b].map(|name| side_name(table, name));
-    if names[0] != names[1] || table.a == table.b {
-        return names;
-    }
-    let common = table.a.chars().zip(table.b.chars()).take_while(|(a, b)| a == b).count();
-    let begin = common.saturating_sub(NAME / 3);
-    [&table.a, &table.b].map(|name| quote_name(&format!("…{}", name.chars().skip(begin).collect::<String>())))
+    let [a, b] = [&table.a, &table.b].map(|name| clean(&side_name(table, name)));
+    pair_apart(&a, &b, NAME).map(|name| quote_name(&name))
 }
 
 fn side_name(table: &Table, name: &str) -> String {
-    if table.compared == KEY_SYSTEM { quote_name(name) } else { quote_name(&format!("{}={name}", table.compared)) }
+    if table.compared == KEY_SYSTEM { name.to_owned() } else { format!("{}={name}", table.compared) }
 }
 
 /// A name as part of a sentence: in quotes if it has more than a word.

@@ -7,7 +7,7 @@ use super::projection::KEY_SYSTEM;
 use super::set::ComparisonSet;
 use crate::evidence::{Evidence, IMPORTED};
 use crate::labels::{created, design};
-use crate::text::{clean, clipped};
+use crate::text::{clean, clipped, clipped_apart, pair_apart};
 
 /// Up to this many systems have a line of their own.
 const SYSTEMS: usize = 3;
@@ -22,12 +22,12 @@ pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     let systems: Vec<&str> = evidence.header.plan.systems.iter().map(|system| system.name.as_str()).collect();
     let shown = if systems.len() > SYSTEMS { SYSTEMS - 1 } else { SYSTEMS };
     let mut lines: Vec<String> = systems.iter().take(shown).map(|name| side(evidence, set, name, &systems)).collect();
-    let rest: Vec<&str> = systems.iter().skip(shown).copied().collect();
-    if !rest.is_empty() {
+    let names = shown_names(&systems);
+    if systems.len() > shown {
         lines.push(format!(
             "and {}: {}",
-            rest.len(),
-            rest.iter().map(|name| clean(name)).collect::<Vec<_>>().join(", ")
+            systems.len() - shown,
+            names.iter().skip(shown).map(String::as_str).collect::<Vec<_>>().join(", ")
         ));
     }
     lines.extend(machines(evidence));
@@ -56,7 +56,7 @@ pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String
         let (a, b) = (tier(evidence, &table.a)?, tier(evidence, &table.b)?);
         (a != b).then_some(if a < b { (&table.a, &table.b) } else { (&table.b, &table.a) })
     });
-    let (less, more) = lesser.map(|(less, more)| (clipped(&clean(less), NAME), clipped(&clean(more), NAME)))?;
+    let [less, more] = lesser.map(|(less, more)| pair_apart(&clean(less), &clean(more), NAME))?;
     Some(format!("But {less} may lose commits that {more} keeps."))
 }
 
@@ -71,12 +71,18 @@ fn side(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) 
         [first, ..] if systems.len() == 2 && first.compared == KEY_SYSTEM && first.b == name => "B  ",
         _ => "",
     };
-    let Some(facts) = evidence.facts_of(name) else { return format!("{letter}{}", clipped(&clean(name), NAME)) };
+    let at = systems.iter().position(|system| *system == name);
+    let shown = at.and_then(|at| shown_names(systems).into_iter().nth(at)).unwrap_or_default();
+    let Some(facts) = evidence.facts_of(name) else { return format!("{letter}{shown}") };
     let product = product(facts);
     let others = systems.iter().filter(|other| **other != name).filter_map(|other| evidence.facts_of(other));
     let parts: Vec<String> = [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).collect();
-    let name = clipped(&clean(name), NAME);
-    if parts.is_empty() { format!("{letter}{name}") } else { format!("{letter}{name}: {}", parts.join(", ")) }
+    if parts.is_empty() { format!("{letter}{shown}") } else { format!("{letter}{shown}: {}", parts.join(", ")) }
+}
+
+fn shown_names(systems: &[&str]) -> Vec<String> {
+    let names: Vec<String> = systems.iter().map(|name| clean(name)).collect();
+    clipped_apart(&names.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
 }
 
 /// `PostgreSQL 15.4`: without what a distribution adds to a version.

@@ -13,25 +13,65 @@ const LONGEST: usize = 12;
 /// A time to the minute, with its year.
 const MINUTE: &str = "%Y-%m-%d %H:%M";
 
-/// One for each source, all different: the file's name, the experiment's, or the day, whichever is short and tells them
-/// apart.
+/// One for each source, all different: the file's name, the experiment's, the words in which the files' names differ, or the
+/// time, whichever is short and distinguishes them.
 pub fn labels(sources: &[Source]) -> Vec<String> {
+    let stems = of_sources(sources, &|source: &Source| {
+        Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+    });
+    let own: Vec<&str> = stems.iter().map(|stem| without_time(stem)).collect();
+    // Words of several names, and a time, are longer than a name may be, and still better than a number.
     let named = [
-        of_sources(sources, &|source: &Source| {
-            Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
-        }),
-        of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone()),
-        of_sources(sources, &time("%Y-%m-%d")),
-        of_sources(sources, &time(MINUTE)),
+        (LONGEST, stems.clone()),
+        (LONGEST, of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone())),
+        (LONGEST + 4, different_words(&own)),
+        (LONGEST, of_sources(sources, &time("%Y-%m-%d"))),
+        (LONGEST + 4, of_sources(sources, &time(MINUTE))),
     ];
-    let found = named.into_iter().enumerate().find(|(position, all)| {
-        // A time is longer than a name may be, and still better than a number.
-        let longest = if *position == 3 { LONGEST + 4 } else { LONGEST };
-        all.iter().all(|one| (1..=longest).contains(&one.chars().count()))
+    let found = named.into_iter().find(|(longest, all)| {
+        all.iter().all(|one| (1..=*longest).contains(&one.chars().count()))
             && (1..all.len()).all(|at| !all[..at].contains(&all[at]))
     });
     let found = found.map(|(_, all)| all);
     found.unwrap_or_else(|| (1..=sources.len()).map(|number| format!("store {number}")).collect())
+}
+
+/// A store's name without the time that `etalon run` adds to it: `-20261128-032826`.
+fn without_time(stem: &str) -> &str {
+    let Some((name, clock)) = stem.rsplit_once('-') else { return stem };
+    let Some((name, day)) = name.rsplit_once('-') else { return stem };
+    let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number(day, 8) && is_number(clock, 6) { name } else { stem }
+}
+
+/// The part of each name in which they differ, in whole words, with as many of the words before and behind it as there is room
+/// for.
+fn different_words(names: &[&str]) -> Vec<String> {
+    let words: Vec<Vec<&str>> =
+        names.iter().map(|name| name.split_inclusive(|c: char| !c.is_alphanumeric()).collect()).collect();
+    let fewest = words.iter().map(Vec::len).min().unwrap_or(0);
+    let before = (0..fewest).take_while(|at| has_common_word(&words, |_| *at)).count();
+    let behind = (1..=fewest - before).take_while(|at| has_common_word(&words, |count| count - at)).count();
+    let before = (0..=before).find(|at| do_fit(&parts(&words, *at, behind))).unwrap_or(before);
+    let behind = (0..=behind).find(|at| do_fit(&parts(&words, before, *at))).unwrap_or(behind);
+    parts(&words, before, behind)
+}
+
+/// Whether all names have the same word at an index, which follows from their number of words.
+fn has_common_word(names: &[Vec<&str>], index: impl Fn(usize) -> usize) -> bool {
+    let mut words = names.iter().map(|one| one[index(one.len())].trim_end_matches(|c: char| !c.is_alphanumeric()));
+    let first = words.next();
+    words.all(|word| Some(word) == first)
+}
+
+/// Each name without its first and its last words.
+fn parts(names: &[Vec<&str>], before: usize, behind: usize) -> Vec<String> {
+    let parts = names.iter().map(|one| one[before..one.len() - behind].concat());
+    parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()).collect()
+}
+
+fn do_fit(names: &[String]) -> bool {
+    names.iter().all(|name| (1..=LONGEST).contains(&name.chars().count()))
 }
 
 fn of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
@@ -75,4 +115,22 @@ pub fn between(experiments: &[JoinedExperiment]) -> Option<String> {
     let (length, unit) = of.unwrap_or((1, "second"));
     let whole = (seconds + length / 2) / length;
     Some(format!("{} between", count(usize::try_from(whole).unwrap_or(usize::MAX), unit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_by_the_words_that_differ() {
+        assert_eq!(
+            different_words(&["nightly-orders-2026-11-27", "nightly-orders-2026-11-28"]),
+            ["2026-11-27", "2026-11-28"]
+        );
+        assert_eq!(different_words(&["pg16-tuned-huge-pages", "pg16-default-pages"]), ["tuned-huge", "default"]);
+        assert_eq!(different_words(&["nightly-orders-run", "nightly-orders-run-new"]), ["run", "run-new"]);
+        assert_eq!(different_words(&["one", "one"]), ["one", "one"]);
+        assert_eq!(without_time("ci-20261128-032826"), "ci");
+        assert_eq!(without_time("nightly-2026-11-28"), "nightly-2026-11-28");
+    }
 }

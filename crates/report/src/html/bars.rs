@@ -6,7 +6,7 @@ use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text
 use super::figure::Figure;
 use super::views::legend;
 use crate::number::Script;
-use crate::text::clipped;
+use crate::text::{clipped, clipped_apart};
 use crate::views::{Bar, BarGroup, Bars};
 
 const WIDTH: i32 = 480;
@@ -42,9 +42,9 @@ pub fn render(of: &Bars) -> Markup {
     panel.description = "Bars with their names above them or in the legend, and their figures behind them.".to_owned();
     panel.x_caption.clone_from(&of.unit);
     let mut offset = 0;
-    for group in &of.groups {
-        if !group.name.is_empty() {
-            let name = clipped(&group.name, LONGEST_NAME);
+    let names: Vec<&str> = of.groups.iter().map(|group| group.name.as_str()).collect();
+    for (group, name) in of.groups.iter().zip(clipped_apart(&names, LONGEST_NAME)) {
+        if !name.is_empty() {
             panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 16)), "start", &name));
             offset += NAME;
         }

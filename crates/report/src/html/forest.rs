@@ -13,7 +13,7 @@ use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::labels::{interval_name, metric_name, promise_of, table_title, verdict_words};
 use crate::number::{Script, count};
-use crate::text::wrapped;
+use crate::text::{clipped_apart, pair_apart, wrapped};
 
 /// How a picture is laid out.
 struct Layout {
@@ -173,18 +173,18 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
     }
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
-    for item in &items {
+    let names = shown_names(&items, &headings);
+    for (item, shown) in items.iter().zip(&names) {
         match item {
-            Item::Head(name, offset) => {
+            Item::Head(_, offset) => {
                 let place = (14.0, f64::from(TOP + offset + 20));
-                panel.extra.push_str(&text("row head", place, "start", &short(name, LONGEST_HEAD)));
+                panel.extra.push_str(&text("row head", place, "start", shown));
             }
             Item::Promise(line, offset) => {
                 panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 14)), "start", line));
             }
-            Item::Row((table, row), offset) => {
-                let name = name(&headings, table, row);
-                panel.extra.push_str(&label(set, &name, row, f64::from(TOP + offset + layout.label), layout));
+            Item::Row((_, row), offset) => {
+                panel.extra.push_str(&label(set, shown, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
                 // Next to the interval alone: names that stand above it are not crossed out.
                 let half = f64::from((layout.row - layout.interval).min(layout.interval));
@@ -256,8 +256,26 @@ fn caption(rows: &[Placed<'_>]) -> String {
         Direction::Neither => "",
     };
     let one = rows.iter().all(|(other, _)| other.b == table.b);
-    let side = if one { format!("{} ", short(&table.b, 22)) } else { String::new() };
-    format!("{side}against {}{better}", short(&table.a, 22))
+    let [a, b] = pair_apart(&table.a, &table.b, 22);
+    let side = if one { format!("{b} ") } else { String::new() };
+    format!("{side}against {a}{better}")
+}
+
+/// What stands at the left of each item: as short as its kind has room for, and different where the items are.
+fn shown_names(items: &[Item<'_>], headings: &Headings) -> Vec<String> {
+    let names: Vec<String> = items
+        .iter()
+        .map(|item| match item {
+            Item::Head(name, _) => name.clone(),
+            Item::Promise(..) => String::new(),
+            Item::Row((table, row), _) => name(headings, table, row),
+        })
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rows = clipped_apart(&names, LABEL);
+    let heads = clipped_apart(&names, LONGEST_HEAD);
+    let each = items.iter().zip(rows.into_iter().zip(heads));
+    each.map(|(item, (row, head))| if matches!(item, Item::Head(..)) { head } else { row }).collect()
 }
 
 /// Whether nothing distinguishes a row from others of its table.
@@ -298,8 +316,7 @@ fn label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Lay
         (None, None) => format!("n/a {word}"),
     };
     let right = f64::from(layout.figures);
-    text("row", (14.0, y), "start", &short(name, LABEL))
-        + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
+    text("row", (14.0, y), "start", name) + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
 }
 
 /// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.

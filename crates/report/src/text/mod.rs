@@ -6,11 +6,13 @@ mod figures;
 mod fit;
 mod grid;
 mod remedies;
+mod shorten;
 mod table;
 
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
 pub use grid::{Style, clean, is_unsafe, wrapped};
 pub(crate) use remedies::rows as rows_of_remedy;
+pub(crate) use shorten::{clipped_apart, pair_apart};
 
 use unicode_width::UnicodeWidthStr;
 

@@ -5,7 +5,7 @@ use stats::Verdict;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::{Runs, TextOptions, every_row};
+use super::{Runs, TextOptions, every_row, pair_apart};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
 use crate::labels::{RowNotes, absent_of, arrow, change, figure_of, metric_name, row_unit};
 use crate::number::{RowUnit, Script, half, percent};
@@ -124,14 +124,15 @@ fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
     } else {
         String::new()
     };
-    let (a, b) = (side_head(heads, SideLetter::A, &table.a), side_head(heads, SideLetter::B, &table.b));
+    let [a, b] = pair_apart(&clean(&table.a), &clean(&table.b), LONGEST_SIDE);
+    let (a, b) = (side_head(heads, SideLetter::A, &a), side_head(heads, SideLetter::B, &b));
     let head = [String::new(), a, b, "B vs A".to_owned(), interval, "verdict".to_owned()];
     head.into_iter().map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
 fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     match heads {
-        Heads::Named => format!("{} {}", letter.as_str(), clipped(&clean(name), LONGEST_SIDE)),
+        Heads::Named => format!("{} {name}", letter.as_str()),
         Heads::Letters | Heads::Above => letter.as_str().to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, Vie
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 use crate::labels::{latency_of, metric_name, of_one_look, rate_words};
 use crate::number::{RowUnit, Script, percent, significant};
-use crate::text::{Align, clipped};
+use crate::text::{Align, clipped_apart};
 
 /// A rate over a key that is swept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -272,16 +272,17 @@ const LONGEST_NAME: usize = 20;
 /// What a curve is on a terminal.
 fn depths(group: &CurveGroup) -> Table {
     let depth = Column { align: Align::Right, ..Column::words("depth") };
+    let systems: Vec<&str> = group.curves.iter().map(|curve| curve.system.as_str()).collect();
+    let names = clipped_apart(&systems, LONGEST_NAME);
     Table {
         family: DISK,
         title: format!("{}, {}", group.label, rate_words(&group.metric)),
         columns: std::iter::once(depth)
-            .chain(group.curves.iter().flat_map(|curve| {
+            .chain(names.iter().flat_map(|name| {
                 let (_, latency) = latency_of(group);
                 let said = Column::words("").headed("");
-                let name = clipped(&curve.system, LONGEST_NAME);
                 [Column::new("mean", group.metric.unit.as_str()), Column::new(latency, ""), said]
-                    .map(|one| one.under(&name))
+                    .map(|one| one.under(name))
             }))
             .collect(),
         rows: group

@@ -8,7 +8,7 @@ use super::{Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{Comparison, ComparisonSet, Side, Table as Pair};
 use crate::labels::{arrow, metric_name, table_title};
 use crate::number::RowUnit;
-use crate::text::clipped;
+use crate::text::{clipped, clipped_apart};
 use model::Direction;
 
 /// Letters of a system's name over its column.
@@ -57,11 +57,13 @@ fn table(pairs: &[&Pair]) -> Table {
             rows.push(row);
         }
     }
-    let sides = std::iter::once(pairs[0].a.as_str()).chain(pairs.iter().map(|pair| pair.b.as_str()));
+    let sides: Vec<&str> =
+        std::iter::once(pairs[0].a.as_str()).chain(pairs.iter().map(|pair| pair.b.as_str())).collect();
+    let heads = clipped_apart(&sides, LONGEST_NAME);
     Table {
         title: format!("{}{of_metric}: all side by side", table_title(pairs[0])),
         columns: std::iter::once(Column::words(""))
-            .chain(sides.map(|name| Column::new(name, "").headed(clipped(name, LONGEST_NAME))))
+            .chain(sides.iter().zip(heads).map(|(name, head)| Column::new(*name, "").headed(head)))
             .collect(),
         rows: rows.into_iter().map(|row| line(row, pairs, is_one_metric)).collect(),
         placement: TablePlacement::Close,

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Bars, Column, Table, TablePlacement, View};
 use crate::number::Script;
-use crate::text::{Grid, GridCell, GridLine, Style, clean, clipped, wrapped};
+use crate::text::{Grid, GridCell, GridLine, Style, clean, clipped_apart, wrapped};
 
 /// Those tables of some views that a terminal shows, at most so wide where that can be.
 pub fn render(views: &[View], width: usize) -> String {
@@ -106,22 +106,21 @@ pub fn bars(of: &Bars, width: usize) -> String {
     if highest <= 0.0 {
         return String::new();
     }
-    let names = all.iter().copied().map(|bar| short_name(&bar.name).width()).max().unwrap_or(0);
-    let room = width.saturating_sub(names + FIGURES + 6).max(10);
+    let cleaned: Vec<String> = all.iter().map(|bar| clean(&bar.name)).collect();
+    let names = clipped_apart(&cleaned.iter().map(String::as_str).collect::<Vec<_>>(), LONGEST_NAME);
+    let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    let mut names = names.iter();
+    let room = width.saturating_sub(widest + FIGURES + 6).max(10);
     let head = "means at the best depth; such tests are published by their highest run";
     let mut out = wrapped(&format!("\n{} ({head})", of.title), width, 2);
     for group in &of.groups {
         out.push_str(&format!("  {}\n", clean(&group.name)));
-        for bar in &group.bars {
-            let pad = " ".repeat(names.saturating_sub(short_name(&bar.name).width()));
+        for (bar, name) in group.bars.iter().zip(names.by_ref()) {
+            let pad = " ".repeat(widest.saturating_sub(name.width()));
             let drawn = "█"
                 .repeat(bar.entry.value.map_or(0, |value| ((value / highest) * room as f64).round().max(1.0) as usize));
-            out.push_str(&format!("    {}{pad}  {drawn} {}\n", short_name(&bar.name), bar.entry.print(Script::Plain)));
+            out.push_str(&format!("    {}{pad}  {drawn} {}\n", name, bar.entry.print(Script::Plain)));
         }
     }
     out
-}
-
-fn short_name(name: &str) -> String {
-    clipped(&clean(name), LONGEST_NAME)
 }
