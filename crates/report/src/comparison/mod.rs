@@ -39,6 +39,7 @@ pub(crate) use judging::{Index, point};
 pub(crate) use missing_runs::unfair;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
+pub(crate) use remedy::run_command_with;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};
 pub use row::{
     Bound, ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint,

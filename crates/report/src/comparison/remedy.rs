@@ -18,6 +18,7 @@ use crate::look;
 use crate::lookup::Lookup;
 use crate::number::{Script, whole};
 use rerun_command::RerunCommand;
+pub use rerun_command::run_command_with;
 
 /// More rounds than this beyond the existing ones take too long to wait for, and an estimate from few means nothing.
 pub const MOST_MORE: u32 = 100;

@@ -4,6 +4,7 @@
 //! Nothing of it is paired, and nothing gets a verdict: what changed between the experiments is in every change, and
 //! cannot be distinguished from the systems. What is known to differ is kept, to be said before any figure.
 
+mod command;
 mod differences;
 mod join;
 mod label;
@@ -101,11 +102,11 @@ impl CrossExperiment {
         let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.ran())).collect();
         let between = self.between().map_or_else(String::new, |text| format!(" ({text})"));
         format!(
-            "measured apart: {}{between}. What changed between them is in every change below, and cannot be told from the \
-             systems: the intervals are of the runs within each{}, and there is no verdict. A verdict takes the systems in one \
-             experiment, as in `etalon run PLAN --system A_URL --system B_URL`",
+            "measured apart: {}{between}. Whatever else changed between them is part of every change below: the intervals are \
+             of the runs within each{}, and there is no verdict. {}",
             ran.join(", "),
-            self.until_sure().unwrap_or_default()
+            self.until_sure().unwrap_or_default(),
+            self.one_experiment()
         )
     }
 

@@ -33,7 +33,7 @@ pub struct ApartExperiment {
     pub etalon_version: String,
     /// `release`, `debug`, or `imported`.
     pub build: String,
-    /// When its first run began, RFC 3339 in UTC; null if nobody tells.
+    /// When its first run began, RFC 3339 in UTC; null if it is not known.
     pub began: Option<String>,
     /// Its systems that take part, as they are called here.
     pub systems: Vec<String>,

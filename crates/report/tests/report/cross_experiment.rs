@@ -361,3 +361,38 @@ fn an_import_is_compared_and_nothing_is_made_up_of_it() {
     assert!(!set.notes.iter().any(|note| note.kind == NoteKind::DebugBuild), "{:?}", set.notes);
     assert!(set.rows().any(|row| row.estimate.is_some()));
 }
+
+/// The line has the words of the command that began the first experiment, and the other's URL.
+#[test]
+fn what_was_measured_apart_names_the_line_that_measures_it_together() {
+    let (mut first, _) = day(1, &[("pg", SLOW)], &[1]);
+    let (mut second, _) = day(8, &[("pg", FAST)], &[1]);
+    let text = |sources: &[&Source]| joined(sources).apart.unwrap().times();
+    first.evidence.header.command = "etalon import old.txt -o day1.etalon".to_owned();
+    assert!(text(&[&first, &second]).ends_with("For a verdict, run the systems in one experiment"));
+    first.evidence.header.command = "etalon run pg=postgres://db1/shop --script my.sql".to_owned();
+    first.evidence.header.plan.systems[0].url = "postgres://db1/shop".to_owned();
+    second.evidence.header.plan.systems[0].url = "postgres://me:secret@db2/shop".to_owned();
+    let said = text(&[&first, &second]);
+    let line = "`etalon run pg=postgres://db1/shop --script my.sql --system 'day8=postgres://me:***@db2/shop'`";
+    assert!(said.ends_with(line), "{said}");
+    second.evidence.header.plan.systems[0].url = "postgres://db1/shop".to_owned();
+    assert!(text(&[&first, &second]).ends_with("--script my.sql --system day8=URL`"));
+}
+
+/// Files whose names are too long for a column, and begin alike.
+#[test]
+fn stores_whose_names_begin_alike_are_told_apart() {
+    let (mut first, _) = day(1, &[("postgres-16-orders-main", SLOW), ("postgres-16-orders-branch", SLOW)], &[1, 4]);
+    let (mut second, _) = day(1, &[("postgres-16-orders-main", FAST), ("postgres-16-orders-branch", FAST)], &[1, 4]);
+    first.file = "nightly-orders-2026-11-27.etalon".to_owned();
+    second.file = "results/nightly-orders-2026-11-28.etalon".to_owned();
+    second.evidence.header.created_unix_ms += 1;
+    let evidence = joined(&[&first, &second]);
+    assert_eq!(evidence.apart.as_ref().unwrap().labels(), ["2026-11-27", "2026-11-28"]);
+    let set = compare(&evidence, &Options::default()).unwrap();
+    let text = render(&set, &TextOptions::default());
+    for name in ["…-main (202…-27): ", "…-main (202…-28): "] {
+        assert_eq!(text.lines().filter(|line| line.contains(name)).count(), 1, "{name}: {text}");
+    }
+}

@@ -80,6 +80,17 @@ fn words(command: &str) -> Option<(Vec<String>, usize)> {
     Some((words, verb))
 }
 
+/// The command that began an experiment, with words after it; `None` of one that runs nothing.
+pub fn run_command_with(began: &str, added: &[String]) -> Option<String> {
+    let (words, verb) = words(began)?;
+    let words = words.iter().chain(added).map(|word| quoted(word));
+    if began.is_empty() || verb != 1 {
+        None
+    } else {
+        words.collect::<Option<Vec<String>>>().map(|words| words.join(" "))
+    }
+}
+
 fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
     let (words, verb) = words(began)?;
     let sets_rounds = set.contains_key(ROUNDS_KEY);

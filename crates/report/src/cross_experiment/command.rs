@@ -1,0 +1,38 @@
+//! The line that measures in one experiment what was measured apart.
+
+use model::plan::redact_url;
+
+use super::{CrossExperiment, JoinedExperiment};
+use crate::comparison::run_command_with;
+
+/// A URL that only the reader knows.
+const OTHER_URL: &str = "URL";
+
+impl CrossExperiment {
+    /// What to type for a verdict, without a full stop.
+    pub(super) fn one_experiment(&self) -> String {
+        let [first, .., last] = self.experiments.as_slice() else { return String::new() };
+        let url = own_url(first, last);
+        let added = format!("{}={}", name_from(&last.label), url.as_deref().unwrap_or(OTHER_URL));
+        match (run_command_with(&first.header.command, &["--system".to_owned(), added]), url) {
+            (None, _) => "For a verdict, run the systems in one experiment".to_owned(),
+            (Some(line), Some(_)) => format!("For a verdict, run them in one experiment: `{line}`"),
+            (Some(line), None) => format!(
+                "For a verdict, run both as servers of their own in one experiment, with the second one's URL: `{line}`"
+            ),
+        }
+    }
+}
+
+/// The URL of the last experiment's first system that the first experiment does not have under any name.
+fn own_url(first: &JoinedExperiment, last: &JoinedExperiment) -> Option<String> {
+    let known = &first.header.plan.systems;
+    let urls = last.header.plan.systems.iter().map(|system| &system.url);
+    urls.filter(|url| !url.is_empty()).find(|url| known.iter().all(|own| own.url != **url)).map(|url| redact_url(url))
+}
+
+/// A system's name made of a label.
+fn name_from(label: &str) -> String {
+    let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    label.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect()
+}
