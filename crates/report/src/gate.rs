@@ -23,6 +23,9 @@ use crate::evidence::{Evidence, Unfinished};
 use crate::labels::{change, interval_words, metric_name, promise_of};
 use crate::number::{Script, count};
 
+/// Number of undecided rows that are named.
+const NAMED_OPEN: usize = 3;
+
 /// Handling of undecided rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inconclusive {
@@ -183,8 +186,7 @@ impl GateOutcome {
 
     /// Rows without an answer, but for those that are not asked for.
     fn open_rows(&self) -> usize {
-        let is_open = |line: &&GateLine| matches!(line.status, RowStatus::Open | RowStatus::NotCompared);
-        self.lines.iter().filter(|line| line.is_asked).filter(is_open).count()
+        self.lines.iter().filter(|line| is_open(line)).count()
     }
 
     /// A pass needs [`GateOutcome::rows_asked`].
@@ -195,6 +197,27 @@ impl GateOutcome {
     /// Number of rows that must be compared, at least one.
     pub fn rows_asked(&self) -> usize {
         self.rules.min_rows.unwrap_or(self.lines.iter().filter(|line| line.is_asked).count()).max(1)
+    }
+
+    /// What is left undecided, and how to fail on that, without a full stop; `None` where nothing is.
+    pub fn undecided(&self) -> Option<String> {
+        let is_undecided = matches!(self.status, GateStatus::NotFailed | GateStatus::Inconclusive);
+        let open: Vec<&GateLine> = self.lines.iter().filter(|line| is_undecided && is_open(line)).collect();
+        let named = open.iter().take(NAMED_OPEN).map(|line| line.name.as_str()).collect::<Vec<_>>().join("; ");
+        let more = match open.len().saturating_sub(NAMED_OPEN) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let ends = match self.rules.inconclusive {
+            Inconclusive::Pass => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
+            Inconclusive::Fail => "`--inconclusive pass` lets them pass",
+        };
+        (!open.is_empty()).then(|| {
+            format!(
+                "left undecided: {named}{more}: the runs neither show nor exclude a regression beyond {}; {ends}",
+                crate::number::percent(self.rules.max_regression, Script::Plain)
+            )
+        })
     }
 
     /// The counts, improvements next to regressions: findings on one side only suggest a broken process.
@@ -222,6 +245,11 @@ impl GateOutcome {
         ) + &broken_words(self.count(RowStatus::Broken))
             + &not_asked_words(not_asked)
     }
+}
+
+/// Whether the line is asked for and has no answer.
+fn is_open(line: &GateLine) -> bool {
+    line.is_asked && matches!(line.status, RowStatus::Open | RowStatus::NotCompared)
 }
 
 fn broken_words(limits: usize) -> String {

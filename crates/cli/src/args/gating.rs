@@ -26,7 +26,7 @@ pub struct GateArgs {
     /// keep it. The limit is held where a one-sided interval of the runs lies within it, and broken where it lies beyond
     #[arg(long, value_name = "LIMIT", help_heading = heading::COMPARISON)]
     pub limit: Vec<String>,
-    /// What an inconclusive row does
+    /// What a row does that the runs leave undecided
     #[arg(long, value_name = "WHAT", default_value = "pass", help_heading = heading::COMPARISON)]
     pub inconclusive: OnInconclusive,
     /// Fewest compared rows with which the gate passes [default: all rows of the plan]
@@ -40,7 +40,7 @@ pub struct GateArgs {
 /// What an inconclusive row does to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnInconclusive {
-    /// It lets pass
+    /// It passes, with exit code 0, and is listed
     Pass,
     /// It ends with exit code 4
     Fail,

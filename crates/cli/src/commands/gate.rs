@@ -7,7 +7,7 @@ use report::gate::{
 use serde_json::json;
 
 use super::report::{options, set_of, share};
-use super::run::resume_command;
+use super::run::{extend_command, resume_command};
 use crate::args::guessed::typed;
 use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
@@ -40,6 +40,9 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateFormat::Markdown => Format::Markdown,
     };
     printer.out(&if printer.json { as_json(&outcome).to_string() } else { render(&outcome, format) });
+    if let (Some(_), None, false) = (outcome.undecided(), &args.baseline, printer.json) {
+        printer.note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
+    }
     match outcome.status {
         GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
@@ -107,6 +110,7 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         "notes": outcome.apart,
         "interval": outcome.interval,
         "changed": outcome.changed,
+        "undecided": outcome.undecided(),
         "rows": rows,
     })
 }

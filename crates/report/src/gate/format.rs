@@ -64,6 +64,9 @@ fn text(outcome: &GateOutcome) -> String {
         let _ = writeln!(out, "{}", outcome.interval);
     }
     let _ = writeln!(out, "{}", outcome.summary());
+    if let Some(line) = outcome.undecided() {
+        let _ = writeln!(out, "{}", clean(&line));
+    }
     out
 }
 
@@ -87,7 +90,7 @@ fn github(outcome: &GateOutcome) -> String {
         GateStatus::NotFailed => "warning",
         _ => "error",
     };
-    let parts = [outcome.summary().as_str(), &outcome.interval].map(str::to_owned);
+    let parts = [outcome.summary(), outcome.undecided().unwrap_or_default(), outcome.interval.clone()];
     let parts = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&parts));
     out
@@ -196,6 +199,9 @@ fn markdown(outcome: &GateOutcome) -> String {
     }
     if !outcome.interval.is_empty() {
         let _ = writeln!(out, "\nB vs A: {}.", escape(&outcome.interval));
+    }
+    if let Some(line) = outcome.undecided() {
+        let _ = writeln!(out, "\n{}.", escape(&line));
     }
     out
 }
