@@ -1,6 +1,7 @@
 //! `etalon list`: what can be named, on one screen; with `--all`, what each of it is.
 
-use std::path::Path;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 
 use conductor::Registry;
 use report::{Evidence, Options};
@@ -39,7 +40,7 @@ pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
             catalog.engines.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
         let servers = format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::filled(servers, width));
         let more = "`etalon show NAME` shows one of these whole, `etalon list --all` each in a sentence, `etalon list FOLDER` the \
-                    experiments in a folder";
+                    experiments in a folder and in those below it";
         printer.out(&format!("{}{servers}\n{}", names.concat(), report::text::wrapped(more, width, 0)));
     }
     Ok(Exit::Done)
@@ -60,7 +61,7 @@ impl Listed {
         let answer = set_of(&evidence, &Options::default().by_factor(&evidence))
             .map_or_else(|error| error.message, |set| set.answer);
         Ok(Listed {
-            file: path.display().to_string(),
+            file: path.strip_prefix(".").unwrap_or(path).display().to_string(),
             created_unix_ms: store.header().created_unix_ms,
             systems: store.header().plan.systems.iter().map(|system| system.name.clone()).collect(),
             answer,
@@ -73,21 +74,64 @@ impl Listed {
     }
 }
 
-/// Lists the stores of a folder, the oldest first.
-fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
-    let cannot = |error: std::io::Error| CliError::could_not(format!("cannot read `{}`: {error}", folder.display()));
-    let mut listed = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(cannot)? {
-        let path = entry.map_err(cannot)?.path();
-        if path.extension().is_some_and(|extension| extension == store::EXTENSION) {
-            match Listed::read(&path) {
-                Ok(one) => listed.push(one),
-                Err(error) => printer.note(&format!("{}: {}", path.display(), error.message)),
+/// Folders below the one that is named, counted from it, whose stores are listed.
+const DEEPEST: usize = 4;
+/// Number of folders that are read.
+const MOST_FOLDERS: usize = 2_000;
+
+/// The stores in a folder and in those below it, and how many folders were not read. Links and hidden folders are not followed.
+///
+/// # Errors
+/// The folder itself cannot be read.
+fn stores_below(folder: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
+    let mut found = Vec::new();
+    let (mut waiting, mut read, mut left) = (VecDeque::from([(folder.to_owned(), 0)]), 0, 0);
+    while let Some((folder, depth)) = waiting.pop_front() {
+        if depth > DEEPEST || read >= MOST_FOLDERS {
+            left += 1;
+            continue;
+        }
+        read += 1;
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if depth == 0 => return Err(error),
+            Err(_) => {
+                left += 1;
+                continue;
+            }
+            Ok(entries) => entries,
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.extend((!is_hidden).then_some((path, depth + 1)));
+            } else if path.extension().is_some_and(|extension| extension == store::EXTENSION) {
+                found.push(path);
             }
         }
     }
+    Ok((found, left))
+}
+
+/// Lists the stores of a folder and of those in it, the oldest first.
+fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
+    let cannot = |error: std::io::Error| CliError::could_not(format!("cannot read `{}`: {error}", folder.display()));
+    let (paths, left) = stores_below(folder).map_err(cannot)?;
+    if left > 0 {
+        printer.note(&format!(
+            "{} not read: too deep, too many or without permission; `etalon list FOLDER` lists one of them",
+            report::number::count(left, "folder")
+        ));
+    }
+    let mut listed = Vec::new();
+    for path in paths {
+        match Listed::read(&path) {
+            Ok(one) => listed.push(one),
+            Err(error) => printer.note(&format!("{}: {}", path.display(), error.message)),
+        }
+    }
     if listed.is_empty() {
-        let text = format!("`{}` holds no store that can be read", folder.display());
+        let text = format!("`{}` and the folders in it hold no store that can be read", folder.display());
         return Err(CliError::user(text)
             .hint("`etalon run` writes stores into `etalon-results`, or into the folder of `--output`"));
     }

@@ -138,6 +138,48 @@ fn a_gate_asks_for_no_quantile_that_takes_more_operations() {
 }
 
 #[test]
+fn a_gate_says_what_it_left_undecided_and_how_to_fail_on_it() {
+    let scene = experiment(
+        "service_us=400&noise=0.3",
+        "service_us=480&noise=0.3",
+        "rounds = 6\nwarmup = \"50ms\"\nduration = \"300ms\"",
+    );
+    let store = scene.store();
+    let store = store.to_str().unwrap();
+    let gate = |more: &[&str]| {
+        scene.etalon(&[&["gate", store, "--metrics", "throughput", "--max-regression", "30%"], more].concat())
+    };
+    let passed = gate(&[]);
+    passed.says(0, &["`etalon extend "]);
+    let undecided =
+        "exclude a regression beyond 30 %; the gate passes with them, and `--inconclusive fail` ends with exit code 4";
+    assert!(passed.stdout.contains("left undecided: ") && passed.stdout.contains(undecided), "{}", passed.stdout);
+    let failed = gate(&["--inconclusive", "fail"]);
+    failed.says(4, &[]);
+    assert!(failed.stdout.contains("`--inconclusive pass` lets them pass"), "{}", failed.stdout);
+}
+
+/// What lies in folders of a folder is listed as well.
+#[test]
+fn stores_of_folders_in_a_folder_are_listed() {
+    let scene = experiment("service_us=400", "service_us=300", "rounds = 6\nwarmup = \"50ms\"\nduration = \"100ms\"");
+    for folder in ["2026/11", "a/b/c/d/e", ".hidden"] {
+        std::fs::create_dir_all(scene.path().join("old").join(folder)).unwrap();
+        std::fs::copy(scene.path().join(scene.store()), scene.path().join("old").join(folder).join("x.etalon"))
+            .unwrap();
+    }
+    let listed = scene.etalon(&["list", "old"]);
+    listed.says(0, &["1 folder not read"]);
+    assert!(
+        listed.stdout.contains("old/2026/11/x.etalon  a, b") && listed.stdout.contains(" faster than "),
+        "{}",
+        listed.stdout
+    );
+    assert!(!listed.stdout.contains("a/b/c/d/e") && !listed.stdout.contains("hidden"), "{}", listed.stdout);
+    scene.etalon(&["list", "old/a/b/c/d"]).says(0, &[]);
+}
+
+#[test]
 fn a_gate_holds_a_system_to_absolute_limits() {
     let scene = experiment("service_us=200", "service_us=300", SCHEDULE);
     let store = scene.store();
