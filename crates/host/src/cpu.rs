@@ -44,6 +44,12 @@ pub use crate::process::windows::ended_children_cpu;
 #[cfg(windows)]
 pub use crate::system::windows::{process_cpu, thread_cpu};
 
+/// How many times as many threads as there are cores were running or waiting for one, over the last minute. `None` where that
+/// cannot be read.
+pub fn load_per_core() -> Option<f64> {
+    crate::system::os::load().ok().map(|[minute, ..]| minute / available_cores() as f64)
+}
+
 /// Threads that can run at once: logical processors within affinity and the control group's quota.
 pub fn available_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

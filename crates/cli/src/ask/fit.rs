@@ -1,5 +1,6 @@
 //! How many rounds of how long a run fit into a time.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use conductor::Registry;
@@ -64,6 +65,10 @@ const SEARCH: Fitted = Fitted {
     warmup: Duration::from_millis(300),
     duration: Duration::from_millis(2_500),
 };
+/// Loading is counted with no more than so many times as long.
+const SLOWEST: f64 = 4.0;
+/// From here on a machine is called busy.
+const BUSY: f64 = 1.2;
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 /// Rounds and runs of a question for which no time is named.
@@ -79,7 +84,7 @@ pub fn usual(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
     }
     let mut bare = plan.clone();
     bare.schedule.warmup = Duration::ZERO;
-    let each = length_at(&bare, registry, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
+    let each = length_at(&bare, Pace { registry, slower: 1.0 }, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
     Ok(of_length(FEWEST_ROUNDS, each.max(length + WARMUP_LIMITS.0)))
 }
 
@@ -91,9 +96,16 @@ pub fn fit(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -
     let steps = expected_time(plan, registry)?.steps;
     let has_length = matches!(plan.schedule.length, Length::Duration(_)) && steps < plan.cases().len();
     let fixed = Fixed { length: fixed.length || !has_length, warmup: fixed.warmup || !has_length, ..fixed };
-    let found = best(plan, time, fixed, registry)?.ok_or_else(|| too_short(plan, time, fixed, registry))?;
+    let pace = Pace::here(plan, registry)?;
+    let found = match best(plan, time, fixed, pace)? {
+        Some(found) => found,
+        // On a quiet machine it would fit.
+        None if pace.is_busy() && best(plan, time, fixed, pace.quiet())?.is_some() => shortest(plan, fixed),
+        None => return Err(too_short(plan, time, fixed, pace.quiet())),
+    };
     found.put_into(plan, fixed);
-    let loading = expected_time(plan, registry)?.loading;
+    let expected = pace.expected(plan)?;
+    let loading = expected.loading;
     let mut text = format!("`--for {}`: {} rounds", duration::format(time), plan.schedule.rounds);
     if steps > 0 && !fixed.rounds {
         text.push_str(" at most, as many as fit into it");
@@ -106,22 +118,77 @@ pub fn fit(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -
     if loading >= Duration::from_secs(1) {
         text.push_str(&format!(", and about {} for loading", clock(loading)));
     }
+    text.push_str(&pace.text(expected, time));
     Ok(text)
 }
 
+/// How long things take on this machine, as it is now.
+#[derive(Clone, Copy)]
+pub struct Pace<'r> {
+    registry: &'r Registry,
+    /// How many times as long as on a quiet machine loading takes.
+    slower: f64,
+}
+
+impl<'r> Pace<'r> {
+    /// Reads how busy this machine is, if something is loaded on it.
+    ///
+    /// # Errors
+    /// A benchmark cannot be run as its keys say.
+    pub fn here(plan: &Plan, registry: &'r Registry) -> Result<Pace<'r>, CliError> {
+        let has_loads = !expected_time(plan, registry)?.loading.is_zero();
+        // Read once: what is fitted, and what is printed of it, go by one reading.
+        static LOAD: OnceLock<Option<f64>> = OnceLock::new();
+        let load = if has_loads { *LOAD.get_or_init(host::cpu::load_per_core) } else { None };
+        Ok(Pace { registry, slower: load.unwrap_or(1.0).clamp(1.0, SLOWEST) })
+    }
+
+    /// How many times as long as on a quiet machine loading takes.
+    pub fn slower(self) -> f64 {
+        self.slower
+    }
+
+    fn quiet(self) -> Pace<'r> {
+        Pace { slower: 1.0, ..self }
+    }
+
+    fn is_busy(self) -> bool {
+        self.slower > BUSY
+    }
+
+    /// The expected time of a plan.
+    ///
+    /// # Errors
+    /// A benchmark cannot be run as its keys say.
+    pub fn expected(self, plan: &Plan) -> Result<ExpectedTime, CliError> {
+        let quiet = expected_time(plan, self.registry)?;
+        Ok(ExpectedTime { loading: quiet.loading.mul_f64(self.slower), ..quiet })
+    }
+
+    /// That the machine is busy, as the end of a sentence; empty where it is not.
+    fn text(self, expected: ExpectedTime, time: Duration) -> String {
+        if !self.is_busy() {
+            return String::new();
+        }
+        let whole = expected.whole();
+        let instead = if whole > time { format!(", {} in all", clock(whole)) } else { String::new() };
+        format!("; this machine is busy, so loading is counted with {:.1} times as long{instead}", self.slower)
+    }
+}
+
 /// The longest runs, or the most rounds beyond a length that is long enough.
-fn best(plan: &Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<Option<Fitted>, CliError> {
+fn best(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Option<Fitted>, CliError> {
     let bare = bare(plan, fixed);
     let own = plan.schedule.rounds;
     let range = if fixed.rounds { own..=own } else { FEWEST_ROUNDS..=MOST_ROUNDS };
     if fixed.length {
-        let rounds = if fixed.rounds { own } else { rounds_within(&bare, registry, time)? };
-        return with_length(&bare, registry, rounds, time);
+        let rounds = if fixed.rounds { own } else { rounds_within(&bare, pace, time)? };
+        return with_length(&bare, pace, rounds, time);
     }
     let shortest = shortest_length(plan) + if fixed.warmup { Duration::ZERO } else { WARMUP_LIMITS.0 };
     let mut best = None;
     for rounds in range {
-        let Some(each) = length_at(&bare, registry, rounds, time)?.filter(|each| *each >= shortest) else { break };
+        let Some(each) = length_at(&bare, pace, rounds, time)?.filter(|each| *each >= shortest) else { break };
         let wanted = if rounds <= USUAL_ROUNDS { LONG_ENOUGH } else { LONG };
         if best.is_some() && each < wanted {
             break;
@@ -146,23 +213,25 @@ fn bare(plan: &Plan, fixed: Fixed) -> Plan {
 }
 
 /// The most rounds of runs whose length is fixed: each takes as long as the one before it.
-fn rounds_within(bare: &Plan, registry: &Registry, time: Duration) -> Result<u32, CliError> {
-    let of = |rounds: u32| {
-        let mut plan = bare.clone();
-        plan.schedule.rounds = rounds;
-        expected_time(&plan, registry).map(ExpectedTime::whole)
-    };
-    let (least, more) = (of(FEWEST_ROUNDS)?, of(FEWEST_ROUNDS + 1)?);
+fn rounds_within(bare: &Plan, pace: Pace<'_>, time: Duration) -> Result<u32, CliError> {
+    let least = time_of_rounds(bare, pace, FEWEST_ROUNDS)?;
+    let more = time_of_rounds(bare, pace, FEWEST_ROUNDS + 1)?;
     let each = more.saturating_sub(least).max(Duration::from_millis(1));
     let further = time.saturating_sub(least).as_millis() / each.as_millis();
     Ok(FEWEST_ROUNDS + u32::try_from(further).unwrap_or(MOST_OF_FIXED).min(MOST_OF_FIXED))
 }
 
-/// Fits this number of rounds, of runs whose length is fixed, into the time.
-fn with_length(bare: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
+fn time_of_rounds(bare: &Plan, pace: Pace<'_>, rounds: u32) -> Result<Duration, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
-    let Some(left) = time.checked_sub(expected_time(&plan, registry)?.whole()) else { return Ok(None) };
+    pace.expected(&plan).map(ExpectedTime::whole)
+}
+
+/// Fits this number of rounds, of runs whose length is fixed, into the time.
+fn with_length(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
+    let mut plan = bare.clone();
+    plan.schedule.rounds = rounds;
+    let Some(left) = time.checked_sub(pace.expected(&plan)?.whole()) else { return Ok(None) };
     let each = WARMUP_LIMITS.0 + left / loads(&plan).max(1);
     let duration = if let Length::Duration(length) = plan.schedule.length { length } else { Duration::ZERO };
     // A warm-up that is fitted takes what is left, up to a sixth of a run.
@@ -192,13 +261,19 @@ impl Fitted {
     }
 }
 
-fn too_short(plan: &Plan, time: Duration, fixed: Fixed, registry: &Registry) -> CliError {
-    let mut least = bare(plan, fixed);
+/// The fewest rounds of the shortest runs.
+fn shortest(plan: &Plan, fixed: Fixed) -> Fitted {
     let rounds = if fixed.rounds { plan.schedule.rounds } else { FEWEST_ROUNDS };
-    let shortest = Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) };
+    Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) }
+}
+
+fn too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
+    let mut least = bare(plan, fixed);
+    let shortest = shortest(plan, fixed);
+    let rounds = shortest.rounds;
     shortest.put_into(&mut least, fixed);
     let runs = least.cases().len() as u32 * rounds;
-    let needed = expected_time(&least, registry).unwrap_or_default().whole();
+    let needed = pace.expected(&least).unwrap_or_default().whole();
     let message = format!(
         "`--for {}` is too short for a verdict: {rounds} rounds of {} cases are {runs} runs, about {}",
         duration::format(time),
@@ -220,13 +295,13 @@ fn loads(plan: &Plan) -> u32 {
     as_scheduled.map(usual_loads).sum::<u32>() * plan.schedule.rounds
 }
 
-fn length_at(bare: &Plan, registry: &Registry, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
+fn length_at(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
     // A search of shorter runs is refused.
     let length = if seeks(&plan) { shortest_length(&plan) } else { Duration::ZERO };
     plan.schedule.length = Length::Duration(length);
-    let expected = expected_time(&plan, registry)?;
+    let expected = pace.expected(&plan)?;
     let runs = loads(&plan).saturating_sub(expected.steps as u32 * rounds);
     Ok(time.checked_sub(expected.whole()).map(|left| left / runs.max(1) + length))
 }
@@ -247,4 +322,33 @@ fn of_length(rounds: u32, each: Duration) -> Fitted {
 fn rounded(length: Duration) -> Duration {
     let step_ms = if length >= Duration::from_secs(10) { 1_000 } else { 100 };
     Duration::from_millis((length.as_millis() as u64 / step_ms).max(1) * step_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::plan::Changes;
+
+    use super::*;
+
+    const PLAN: &str = "[systems.a]\nurl = \"sqlite:a.db\"\n[systems.b]\nurl = \"sqlite:b.db\"\n\
+                        [[benchmarks]]\nname = \"t\"\nworkload = \"transactions\"\nscript = \"simple-update\"\nscale = 4\n";
+
+    #[test]
+    fn a_busy_machine_leaves_time_for_slower_loading() {
+        let registry = Registry::built_in();
+        let parsed = Plan::parse(PLAN, "plan", &Changes::default(), &registry.catalog(), 1);
+        let plan = parsed.unwrap_or_else(|errors| panic!("{errors:?}")).0;
+        let time = Duration::from_secs(120);
+        let [quiet, busy] = [1.0, SLOWEST].map(|slower| {
+            let pace = Pace { registry: &registry, slower };
+            let mut plan = plan.clone();
+            best(&plan, time, Fixed::default(), pace).unwrap().unwrap().put_into(&mut plan, Fixed::default());
+            let expected = pace.expected(&plan).unwrap();
+            assert!(expected.whole() <= time.mul_f64(1.01) && expected.whole() >= time.mul_f64(0.9), "{expected:?}");
+            let text = pace.text(expected, time);
+            assert_eq!(text.contains("busy, so loading is counted with 4.0 times as long"), slower > 1.0, "{text}");
+            expected
+        });
+        assert!(busy.loading > quiet.loading && busy.running < quiet.running, "{quiet:?} {busy:?}");
+    }
 }

@@ -18,6 +18,7 @@ use super::pilot::{PilotForecast, forecast_from_pilot};
 use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};
 use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
+use crate::ask::fit::Pace;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -41,7 +42,10 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     loaded.notes.iter().for_each(|note| printer.remark(note));
     let plan = &loaded.plan;
     let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
-    let work = work_of(plan, &registry)?;
+    let mut work = work_of(plan, &registry)?;
+    if args.source.question.time.is_some() {
+        work.slow_down(Pace::here(plan, &registry)?.slower());
+    }
     let mut warnings = plan_warnings(plan, &registry, &work);
     if !makes_nothing(plan, &registry) {
         warnings.extend(read_only_servers(plan, &registry));
@@ -89,6 +93,12 @@ pub(super) struct Work {
 impl Work {
     fn expected(&self) -> ExpectedTime {
         ExpectedTime { running: self.running, loading: self.loading + self.checking, steps: self.steps }
+    }
+
+    /// Counts loading with so many times as long, as on a busy machine.
+    fn slow_down(&mut self, slower: f64) {
+        self.loading = self.loading.mul_f64(slower);
+        self.checking = self.checking.mul_f64(slower);
     }
 
     /// Adds the time and space of tables that étalon makes.

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use conductor::experiment::{ExperimentOptions, TimeLimit};
 use conductor::{Conductor, ExperimentEnd, ExperimentError, Registry};
@@ -20,13 +20,14 @@ use workloads::workload::Grants;
 use super::plan::{lengthened_text, runs_text, time_text};
 use super::report::conclude;
 use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
+use crate::ask::fit::Pace;
 use crate::ask::{quoted_key, time_of};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
 use crate::judge::ByReport;
 use crate::leftovers;
 use crate::printer::Printer;
-use crate::progress::Progress;
+use crate::progress::{Progress, clock};
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
@@ -62,12 +63,23 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
-    announce(&loaded.plan, &path, registry, printer);
+    let pace = if limit.is_some() { Some(Pace::here(&loaded.plan, registry)?) } else { None };
+    let expected = match pace {
+        Some(pace) => pace.expected(&loaded.plan),
+        None => super::plan::expected_time(&loaded.plan, registry),
+    };
+    announce(&loaded.plan, &path, registry, expected.unwrap_or_default().whole(), printer);
     if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
     let options = ExperimentOptions { limit, ..options(args.conduct.yes, &args.conduct.loading, printer) };
     let result = conduct(registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer);
+    if let (Some(limit), Ok(ExperimentEnd::Complete { .. })) = (limit, &result) {
+        let measuring: f64 = store.runs()?.iter().map(|run| run.elapsed_s).sum();
+        let took = limit.began.elapsed();
+        let measuring = Duration::from_secs_f64(measuring.max(0.0));
+        longer_than_asked(limit.time, took, measuring).iter().for_each(|text| printer.remark(text));
+    }
     finish(result, store, loaded, &path, args.conduct.format, printer)
 }
 
@@ -77,6 +89,24 @@ fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
         Some(time) if !source.fixed().rounds => Ok(Some(TimeLimit { began: Instant::now(), time: time_of(time)? })),
         _ => Ok(None),
     }
+}
+
+/// How much longer than the time that was asked for it may take before that is reported, as a share.
+const SLACK: f64 = 0.1;
+
+/// `took 1:32, which is 84 % more than`; `None` where it kept to its time.
+fn longer_than_asked(asked: Duration, took: Duration, measuring: Duration) -> Option<String> {
+    let share = took.as_secs_f64() / asked.as_secs_f64().max(1e-9) - 1.0;
+    (share > SLACK).then(|| {
+        format!(
+            "it took {}, {:.0} % more than `--for {}`: {} of measured parts, the rest is loading, warm-ups and what else comes \
+             between runs",
+            clock(took),
+            share * 100.0,
+            model::duration::format(asked),
+            clock(measuring.min(took)),
+        )
+    })
 }
 
 /// Reads the experiment's options from the command line.
@@ -193,10 +223,10 @@ pub fn finish(
             Err(error.hint(match kind {
                 // A resumed experiment keeps its plan.
                 FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => {
-                    "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew"
+                    "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins again"
                         .to_owned()
                 }
-                _ => format!("once that is mended: {further}"),
+                _ => format!("once that is fixed: {further}"),
             }))
         }
     }
@@ -330,9 +360,8 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     }
 }
 
-fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
+fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: Duration, printer: Printer) {
     let seed = plan.schedule.seed;
-    let expected = super::plan::expected_time(plan, registry).unwrap_or_default().whole();
     printer.note(&format!(
         "{}: {}, {}, {}, {}, {}; seed {seed}",
         plan.name,
@@ -399,4 +428,17 @@ fn on_tables_of_others(plan: &Plan, registry: &Registry) -> std::collections::BT
         .filter(|case| super::plan::is_on_tables_of_others(case, registry))
         .map(|case| case.benchmark)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_took_much_longer_than_asked_says_so() {
+        let [asked, took, measuring] = [50, 92, 24].map(Duration::from_secs);
+        let text = longer_than_asked(asked, took, measuring).unwrap();
+        assert!(text.starts_with("it took 1:32, 84 % more than `--for 50s`: 0:24 of measured parts"), "{text}");
+        assert_eq!(longer_than_asked(asked, Duration::from_secs(54), measuring), None);
+    }
 }
