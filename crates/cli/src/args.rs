@@ -293,7 +293,7 @@ pub enum ResultFormat {
     SuperSmack,
     /// Page inserts as they were published: counters by file, mean latencies, gains
     Pages,
-    /// Spatial queries as they were published: processor time and time of each, gains; beside them the sound estimator
+    /// Spatial queries as they were published: processor time and time of each, gains; next to them the sound estimator
     Spatial,
     /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
     Backup,
@@ -543,7 +543,7 @@ pub struct ReportArgs {
 /// `etalon list`.
 #[derive(Args, Clone, Debug)]
 pub struct ListArgs {
-    /// A folder whose stores are listed instead: day, sides and answer of each
+    /// A folder whose stores are listed instead, with those of the folders in it: day, sides and answer of each
     #[arg(value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
     /// With what each of them is, and the keys of each workload

@@ -7,7 +7,7 @@ use load::error::Failure;
 use model::Plan;
 use model::plan::{Changes, Form};
 
-use crate::args::{PlanSource, Question};
+use crate::args::{PlanSource, Question, guessed};
 use crate::ask::fit::{Fixed, fit};
 use crate::ask::words::{self, ScriptKind, Word};
 use crate::ask::{self, Passwords};
@@ -293,6 +293,20 @@ fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
+/// This command line with each of the words after the plan as a `--system`; `None` if one of them is no system.
+fn on_systems(plan: &str, others: &[String]) -> Option<String> {
+    let catalog = Registry::built_in().catalog();
+    if !others.iter().all(|word| words::system(word, &catalog).is_ok_and(|system| system.is_some())) {
+        return None;
+    }
+    let mut line = Vec::new();
+    for word in guessed::arguments() {
+        line.extend((others.contains(&word) && word != plan).then(|| "--system".to_owned()));
+        line.push(word);
+    }
+    Some(guessed::typed(&line))
+}
+
 /// What cannot be combined with a plan, and what does the same.
 fn beside_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
@@ -302,11 +316,12 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             .hint(hint)
     };
     if let Some(other) = question.what.get(1) {
-        let other = words::shown(other);
-        return refuse(
-            format!("`{other}`"),
-            "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it".to_owned(),
-        );
+        let hint = match on_systems(plan, &question.what[1..]) {
+            Some(line) => format!("type `{line}`"),
+            None => "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it"
+                .to_owned(),
+        };
+        return refuse(format!("`{}`", words::shown(other)), hint);
     }
     if let Some(script) = question.script.first() {
         return refuse(

@@ -19,7 +19,7 @@ use crate::results::is_store;
 const NEVER_PROPOSED: [&str; 4] =
     ["--i-will-lose-the-data-on", "--allow-unequal-durability", "--allow-sequential-order", "--allow-different-rows"];
 
-/// Folder of a line that runs and then judges. The checkout of a CI has no store in it before.
+/// Folder of a line that runs and then judges.
 const CI_FOLDER: &str = "ci-results";
 
 /// Answers arguments that étalon does not take with the line to type.
@@ -214,6 +214,20 @@ fn compare(error: CliError, line: Line, run: Line) -> CliError {
     }
 }
 
+/// Answers a verb of another tool that stands behind one of étalon's, as in `etalon run backup URL`; `None` where it does not.
+pub fn behind_a_verb(word: &str) -> Option<CliError> {
+    let mut words = arguments();
+    let at = words.iter().position(|other| other == word).filter(|at| *at > 0)?;
+    words.remove(at);
+    let verb = words.iter().position(|word| !is_option(word))?;
+    words.remove(verb);
+    let mut etalon = Cli::command();
+    etalon.build();
+    let is_known = VERBS.iter().any(|(names, meaning, _)| names.contains(&word) && *meaning != Meaning::List);
+    let answered = if is_known { other(word, &words, &etalon) } else { None };
+    answered.map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
+}
+
 /// No verb at all: systems, scripts or plans are run, stores compared.
 fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     let catalog = conductor::Registry::built_in().catalog();
@@ -265,7 +279,7 @@ fn add_script(line: &mut Line) {
 }
 
 /// Whether it says what is measured: a plan, a script or a folder of queries.
-fn is_load(word: &str) -> bool {
+pub fn is_load(word: &str) -> bool {
     is_plan(word) || crate::ask::words::ending(word) == "sql" || workloads::queries::has_queries(Path::new(word))
 }
 
@@ -298,7 +312,8 @@ fn is_plan(word: &str) -> bool {
 
 /// A line that measures into a folder of its own, and one that judges the store in it.
 fn run_and_gate((run, folder): (String, String), options: &str) -> String {
-    format!("{run} && etalon gate {}/*.{}{options}", quote(&folder), store::EXTENSION)
+    // The folder has a store of each time.
+    format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", quote(&folder), store::EXTENSION)
 }
 
 impl Line {
@@ -371,7 +386,10 @@ mod tests {
             ),
             ("backup a.db b.db", "etalon run backup-compression --system sqlite:a.db --system sqlite:b.db"),
             ("queries reports/ a.db b.db", "etalon run reports/ sqlite:a.db sqlite:b.db"),
-            ("ci a.db b.db", "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate ci-results/*.etalon"),
+            (
+                "ci a.db b.db",
+                "etalon run sqlite:a.db sqlite:b.db -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\"",
+            ),
             ("check x.etalon", "etalon gate x.etalon"),
             ("convert old.txt new.txt", "etalon import old.txt new.txt -o old-vs-new.etalon"),
             ("history", "etalon list ."),
@@ -405,7 +423,7 @@ mod tests {
             ),
             (
                 "run postgres --junit x.xml",
-                "etalon run postgres -o ci-results && etalon gate ci-results/*.etalon --format junit > x.xml",
+                "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --format junit > x.xml",
             ),
             ("run postgres --clientz 4", "etalon run postgres --clients 4"),
             ("gate x.etalon --sla 20ms", "etalon gate x.etalon --limit 'p99 <= 20ms'"),

@@ -17,7 +17,7 @@ use model::{Catalog, Plan, SystemPlan, duration};
 
 use self::benchmarks::Asked;
 use self::fit::{Fitted, Fixed};
-use self::words::{SystemWord, Word};
+use self::words::{ScriptKind, SystemWord, Word};
 use crate::args::Question;
 use crate::args::guessed::{self, typed};
 use crate::error::CliError;
@@ -77,7 +77,7 @@ fn is_name(text: &str) -> bool {
 /// too short.
 pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords: Passwords) -> Result<Made, CliError> {
     let catalog = registry.catalog();
-    let Sides { systems, scripts, queries } = sides(question, &catalog)?;
+    let Sides { systems, scripts, queries, notes } = sides(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).next())?;
     refuse_twice(&systems, set, &catalog)?;
     let names = assign(&systems, registry);
@@ -107,7 +107,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let changes = Changes { set: set_variables, ..Changes::default() };
     let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &changes, &catalog, 0);
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
-    let mut notes = draft.asked.notes.clone();
+    let mut notes = [draft.asked.notes.clone(), notes].concat();
     let fitted = match time {
         None => fit::usual(&parsed, registry)?,
         Some(time) => {
@@ -148,15 +148,24 @@ struct Sides {
     scripts: Vec<String>,
     /// Folders and files of queries.
     queries: Vec<String>,
+    /// What files and folders were taken for.
+    notes: Vec<String>,
 }
 
 fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     let (mut systems, mut scripts, mut queries) = (Vec::new(), question.script.clone(), question.queries.clone());
+    let mut notes = Vec::new();
     for argument in &question.what {
         match words::word(argument, catalog)? {
             Word::System(system) => systems.push(system),
-            Word::Script(_) => scripts.push(argument.clone()),
-            Word::Queries => queries.push(argument.clone()),
+            Word::Script(kind) => {
+                notes.extend(note_of_script(argument, kind));
+                scripts.push(argument.clone());
+            }
+            Word::Queries => {
+                notes.push(note_of_queries(argument));
+                queries.push(argument.clone());
+            }
             Word::Plan | Word::Batch => {
                 let message =
                     format!("`{argument}` is a plan, which says what is run, so nothing else can be named with it");
@@ -181,7 +190,24 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     if systems.iter().any(|system| !is_word(system)) && systems.iter().all(|system| system.place.starts_with(DISK)) {
         systems.retain(|system| !is_word(system));
     }
-    Ok(Sides { systems, scripts, queries })
+    Ok(Sides { systems, scripts, queries, notes })
+}
+
+/// A file could be meant as queries.
+fn note_of_script(argument: &str, kind: ScriptKind) -> Option<String> {
+    (kind == ScriptKind::Sql && Path::new(argument).is_file()).then(|| {
+        format!(
+            "`{argument}` is a script, a transaction that clients repeat; `--queries {argument}` times it as a query"
+        )
+    })
+}
+
+/// The files of a folder could be meant as scripts.
+fn note_of_queries(argument: &str) -> String {
+    format!(
+        "`{argument}` is a folder of queries, and each file is timed by itself; `--script FILE` runs one as a transaction that \
+         clients repeat"
+    )
 }
 
 /// `asked` is the first of what is to be run.

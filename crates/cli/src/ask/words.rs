@@ -167,7 +167,7 @@ fn of_sqlite(path: &str) -> CliError {
     let mut line: Vec<String> = guessed::arguments().iter().map(|word| guessed::system(word)).collect();
     let has_load = line
         .iter()
-        .any(|word| ["--script", "--queries"].iter().any(|option| word.starts_with(option)) || ending(word) == "sql");
+        .any(|word| ["--script", "--queries"].iter().any(|option| word.starts_with(option)) || guessed::is_load(word));
     if !has_load && !line.is_empty() {
         line.splice(1..1, ["--script".to_owned(), "my.sql".to_owned()]);
     }
@@ -219,6 +219,9 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
 }
 
 fn unknown(argument: &str, catalog: &Catalog) -> CliError {
+    if let Some(answered) = guessed::behind_a_verb(argument) {
+        return answered;
+    }
     let message = format!("`{}` is neither a plan, a script, a system's URL, nor the name of one", shown(argument));
     let plans = BUILT_IN.iter().map(|plan| plan.name);
     let kinds = [ScriptKind::Sql, ScriptKind::Smack];

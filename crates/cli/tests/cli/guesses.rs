@@ -36,6 +36,12 @@ fn files_of_sqlite_are_named_by_url_with_the_users_words() {
     scene.write("my.sql", "SELECT count(*) FROM t;\n");
     scene.etalon(&[&line[..], &["--quick"]].concat()).says(0, &[]);
     let backup = ["run", "backup-compression", "--system", "sqlite:a.bench.db"];
+    answered(&scene, &["run", "backup", "a.db"], &backup);
+    answered(
+        &scene,
+        &["plan", "backup-compression", "sqlite:c.db", "b=sqlite:d.db"],
+        &["plan", "backup-compression", "--system", "sqlite:c.db", "--system", "b=sqlite:d.db"],
+    );
     answered(&scene, &["backup", "a.db"], &backup);
     scene.etalon(&[&["plan"], &backup[1..]].concat()).says(0, &[]);
     let codecs = line_of(&scene.etalon(&["backup", "a.db", "--codec", "gzip,zstd"]));
