@@ -148,7 +148,9 @@ impl Lines {
         {
             self.documents.last_mut().into_iter().for_each(|last| last.devices.extend([disk.to_owned()]));
         }
-        self.is_behind || line.is_empty() || is_noise(line) || self.of_job(line)
+        // `READ: bw=…` and `vda: ios=…` stand behind the jobs.
+        let is_sum = self.is_behind && line.contains('=');
+        is_sum || line.is_empty() || is_noise(line) || self.of_job(line)
     }
 
     /// Takes a line that fio prints before its results.

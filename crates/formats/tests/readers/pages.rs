@@ -56,7 +56,10 @@ fn check(text: &str, expected: &[(&str, usize)]) {
 
 #[test]
 fn words_above_json_documents_begin_systems() {
-    use crate::samples::{BENCHBASE, CLICKBENCH, FIO, HYPERFINE};
+    use crate::samples::{BENCHBASE, CLICKBENCH, FIO, FIO_TEXT, HYPERFINE};
+    let text = format!("On server A:\n{FIO_TEXT}On server B:\n{}", FIO_TEXT.replace(": pid=", ": pid=9"));
+    let found: Vec<String> = count(&read_as(&text, false).unwrap()).into_iter().map(|(system, _)| system).collect();
+    assert_eq!(found, ["On server A", "On server B"], "what follows fio's sums is of the next");
     let command = HYPERFINE.find("\"command\"").unwrap();
     let one_command =
         HYPERFINE[..command].to_owned() + r#""command":"psql a","mean":0.1,"stddev":0.1,"median":0.1,"times":[0.1]}]}"#;

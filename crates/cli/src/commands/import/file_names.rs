@@ -178,7 +178,7 @@ fn is_key(at: usize, parts: &[Vec<&str>], results: &[Vec<&ImportedResult>]) -> b
     let keys: BTreeSet<&String> = results.iter().flatten().flat_map(|result| result.keys.keys()).collect();
     keys.into_iter().any(|key| {
         parts.iter().zip(results).all(|(parts, results)| {
-            let of_name = parts.get(at).and_then(|part| number_beside_letters(part));
+            let of_name = parts.get(at).and_then(|part| value_of_key(part, key));
             let mut of_results = results.iter().map(|result| result.keys.get(key).map(Value::to_string));
             of_name.is_some() && of_results.all(|value| value.as_deref() == of_name)
         })
@@ -197,6 +197,13 @@ fn without_script(name: String, results: &[&ImportedResult]) -> String {
             .join("-"),
         None => name,
     }
+}
+
+/// `8` of `8`, `c8` and `8clients`, where the key is `clients`.
+fn value_of_key<'p>(part: &'p str, key: &str) -> Option<&'p str> {
+    let number = number_beside_letters(part)?;
+    let letters = part.replacen(number, "", 1).to_lowercase();
+    Some(number).filter(|_| key.starts_with(&letters) || (letters == "j" && key == "threads"))
 }
 
 /// `8` of `8`, `c8` and `8clients`.
