@@ -78,7 +78,7 @@ fn number_of_run<'n>(tokens: &[&str], all: impl Fn(usize) -> Option<&'n BTreeSet
     of_run.or(alone).or_else(|| counting.next()).copied()
 }
 
-/// Tells whether a number stands beside no letters.
+/// Tells whether a number stands next to no letters.
 fn is_alone(tokens: &[&str], at: usize) -> bool {
     let around = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| tokens.get(at));
     around.flat_map(|token| token.chars()).all(|c| !c.is_alphabetic())

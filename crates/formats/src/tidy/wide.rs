@@ -336,7 +336,7 @@ impl Wide {
 const TIMES: [&str; 10] = ["time", "t", "second", "seconds", "sec", "s", "elapsed", "timestamp", "ts", "epoch"];
 /// Columns that count rows.
 const COUNTS: [&str; 8] = ["run", "rep", "repetition", "iteration", "iter", "round", "trial", "#"];
-/// What is told of many values.
+/// Figures of many values.
 const STATISTICS: [&str; 12] =
     ["avg", "average", "mean", "median", "min", "max", "minimum", "maximum", "stddev", "sd", "sum", "total"];
 const SYSTEMS: [&str; 15] = [

@@ -199,11 +199,15 @@ fn without_script(name: String, results: &[&ImportedResult]) -> String {
     }
 }
 
+/// What names of files call the size of a load, besides the names of its keys.
+const SIZES: [&str; 15] =
+    ["", "c", "client", "conn", "connections", "j", "t", "th", "thr", "threads", "u", "users", "vu", "wh", "qd"];
+
 /// `8` of `8`, `c8` and `8clients`, where the key is `clients`.
 fn value_of_key<'p>(part: &'p str, key: &str) -> Option<&'p str> {
     let number = number_beside_letters(part)?;
     let letters = part.replacen(number, "", 1).to_lowercase();
-    Some(number).filter(|_| key.starts_with(&letters) || (letters == "j" && key == "threads"))
+    Some(number).filter(|_| SIZES.contains(&letters.as_str()) || key.starts_with(&letters))
 }
 
 /// `8` of `8`, `c8` and `8clients`.
