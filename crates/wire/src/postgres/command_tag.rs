@@ -16,8 +16,13 @@ impl<'a> CommandTag<'a> {
 
     /// Counts the rows that the command changed; 0 for `SELECT`, `FETCH` and others that return theirs.
     pub fn changed(&self) -> u64 {
-        let changes = matches!(self.0.get(..2), Some(b"IN" | b"UP" | b"DE" | b"ME" | b"CO"));
-        if changes { self.rows() } else { 0 }
+        if self.changes() { self.rows() } else { 0 }
+    }
+
+    /// Whether its count is of changed rows, if it has one.
+    #[inline]
+    pub(crate) fn changes(&self) -> bool {
+        matches!(self.0, [b'I', b'N', ..] | [b'U', b'P', ..] | [b'D' | b'M', b'E', ..] | [b'C', b'O', ..])
     }
 
     /// How many rows the command returned or changed; 0 for commands that count none.

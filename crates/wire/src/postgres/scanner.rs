@@ -86,6 +86,11 @@ impl Scanner {
         self.framer.rows_skipped + self.counts.rows
     }
 
+    /// Number of rows that the same reply changed.
+    pub fn changed_seen(&self) -> u64 {
+        self.counts.changed
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
     }
@@ -180,8 +185,11 @@ impl Scanner {
 impl ReplyCounts {
     fn command(&mut self, tag: CommandTag<'_>) {
         self.commands = self.commands.saturating_add(1);
-        self.affected = self.affected.saturating_add(tag.rows());
-        self.changed = self.changed.saturating_add(tag.changed());
+        let rows = tag.rows();
+        self.affected = self.affected.saturating_add(rows);
+        if tag.changes() {
+            self.changed = self.changed.saturating_add(rows);
+        }
     }
 }
 
