@@ -1,16 +1,14 @@
 //! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
 //! headers.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::WireError;
-use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
+use wire::postgres::{self, Event, ScanOutcome, Scanner, TransactionStatus, frontend};
 
 use super::opening::Opening;
 use super::statement::{Encoded, Shape};
 use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
-use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
 use workloads::transactions::{Flow, Rows, StatementOp};
 
@@ -202,23 +200,18 @@ impl Connection {
                 Ok(None) => return Step::All,
                 Ok(Some(Event::Columns(fields))) => {
                     self.described = true;
-                    let Some(result) = self.kept.begin() else { return Step::End(without_end()) };
-                    let names = fields.iter().map(|name| String::from_utf8_lossy(name).into_owned());
-                    result.columns.extend(names);
+                    if self.kept.begin().is_none() {
+                        return Step::End(without_end());
+                    }
+                    self.kept.name_columns(fields.iter());
                 }
                 Ok(Some(Event::Row(row))) => {
-                    self.counted.returned += 1;
-                    if let Some(result) = self.kept.last()
-                        && !keep_row(result, row, self.rows)
-                    {
+                    if !self.kept.keep_texts(row.iter(), self.rows) {
                         self.failure.get_or_insert_with(not_utf8);
                     }
                 }
                 Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
-                Ok(Some(done @ (Event::Done(_) | Event::EmptyQuery))) => {
-                    if let Event::Done(tag) = done {
-                        self.counted = self.counted.plus(RowCounts { returned: 0, changed: tag.changed() });
-                    }
+                Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
                     if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
                         return Step::End(without_end());
                     }
@@ -227,7 +220,10 @@ impl Connection {
                     return Step::End(error.op_error());
                 }
                 Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
-                Ok(Some(Event::Ready(status))) => return Step::Ready(status),
+                Ok(Some(Event::Ready(status))) => {
+                    self.count(self.scanner.rows_seen(), self.scanner.changed_seen());
+                    return Step::Ready(status);
+                }
                 Ok(Some(Event::CopyIn)) => return Step::CopyIn,
                 Ok(Some(_)) => {}
                 Err(error) => return Step::End(lost(&error)),
@@ -346,19 +342,4 @@ impl Conversation for Connection {
     fn farewell(out: &mut Vec<u8>) {
         frontend::terminate(out);
     }
-}
-
-/// `false`: not all of it is text in UTF-8, and what was kept would be another value.
-fn keep_row(result: &mut KeptRow, row: Row<'_>, rows: Rows) -> bool {
-    rows.begin_row(result);
-    let mut is_utf8 = true;
-    result.values.extend(row.iter().map(|value| match value {
-        None => Datum::Null,
-        Some(bytes) => {
-            let text = String::from_utf8_lossy(bytes);
-            is_utf8 &= matches!(text, Cow::Borrowed(_));
-            Datum::Text(text.into_owned().into())
-        }
-    }));
-    is_utf8
 }

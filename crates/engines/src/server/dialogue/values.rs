@@ -1,14 +1,20 @@
 //! Parameters and rows of a lane's statements.
 
+use std::borrow::Cow;
+
 use wire::Value;
 
 use load::datum::Datum;
 use load::lane::KeptRow;
+use workloads::transactions::Rows;
 
 /// Parameters passed without allocation.
 const FEW: usize = 16;
 /// More results mean a server without end; their last rows are kept.
 const MOST_RESULTS: usize = 1 << 16;
+/// Texts whose memory is kept for the next answer, and the most bytes of each: a large answer frees its own.
+const MOST_SPARE: usize = 256;
+const SPARE_BYTES: usize = 512;
 
 pub(crate) fn value(datum: &Datum) -> Value<'_> {
     match datum {
@@ -32,12 +38,27 @@ pub(crate) fn with_values<T>(parameters: &[Datum], patch: impl FnOnce(&[Value<'_
     patch(&values[..parameters.len()])
 }
 
+fn keep_memory(spare: &mut Vec<String>, mut text: String) {
+    if text.capacity() <= SPARE_BYTES && spare.len() < MOST_SPARE {
+        text.clear();
+        spare.push(text);
+    }
+}
+
+fn copy_text(spare: &mut Vec<String>, text: &str) -> String {
+    let mut copy = spare.pop().unwrap_or_default();
+    copy.push_str(text);
+    copy
+}
+
 /// The last row of each result of an answer.
 #[derive(Debug, Default)]
 pub(crate) struct LastRows {
     /// Valid before `results`.
     rows: Vec<KeptRow>,
     results: usize,
+    /// Empty texts, whose memory the next ones take.
+    spare: Vec<String>,
 }
 
 impl LastRows {
@@ -66,8 +87,35 @@ impl LastRows {
         let result = &mut self.rows[self.results];
         self.results += 1;
         result.rows = 0;
-        result.columns.clear();
-        result.values.clear();
+        result.columns.drain(..).for_each(|name| keep_memory(&mut self.spare, name));
+        for value in result.values.drain(..) {
+            if let Datum::Text(Cow::Owned(text)) = value {
+                keep_memory(&mut self.spare, text);
+            }
+        }
         Some(result)
+    }
+
+    /// Gives the current result the names of its columns.
+    pub(crate) fn name_columns<'a>(&mut self, names: impl Iterator<Item = &'a [u8]>) {
+        if let Some(result) = self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last)) {
+            result.columns.extend(names.map(|name| copy_text(&mut self.spare, &String::from_utf8_lossy(name))));
+        }
+    }
+
+    /// Begins a row of texts in the current result. `false`: not all of it is UTF-8, and what was kept is another value.
+    pub(crate) fn keep_texts<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>, rows: Rows) -> bool {
+        let Some(result) = self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last)) else { return true };
+        rows.begin_row(result);
+        let mut is_utf8 = true;
+        result.values.extend(values.map(|value| match value {
+            None => Datum::Null,
+            Some(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                is_utf8 &= matches!(text, Cow::Borrowed(_));
+                Datum::Text(copy_text(&mut self.spare, &text).into())
+            }
+        }));
+        is_utf8
     }
 }
