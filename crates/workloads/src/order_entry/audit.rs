@@ -131,7 +131,12 @@ impl Even {
     fn bin(self, value: i64, size: Size) -> Option<usize> {
         let (_, least, most) = self.rule(size);
         let values = (most - least + 1) as usize;
-        (least..=most).contains(&value).then(|| (value - least) as usize * self.bins(size) / values)
+        if !(least..=most).contains(&value) {
+            return None;
+        }
+        let nth = (value - least) as usize;
+        // Most have a bin for each value: a division each would cost more than all that is counted here.
+        Some(if values <= EVEN_BINS { nth } else { nth * EVEN_BINS / values })
     }
 
     /// The share of the values that a bin has.

@@ -93,9 +93,11 @@ fn syllable(number: i64, place: i64) -> &'static str {
 /// Distinguishes names by their first and last syllables, which tables can do, too: see [`name_mark_sql`]. 0 for a text that is
 /// no name.
 pub fn name_mark(name: &str) -> u64 {
-    let first = SYLLABLES.iter().position(|syllable| name.starts_with(syllable)).unwrap_or_default();
-    let last = SYLLABLES.iter().position(|syllable| name.ends_with(syllable)).unwrap_or_default();
-    (10 * first + last) as u64
+    let bytes = name.as_bytes();
+    let [begin, end] = [bytes.first(), bytes.last()];
+    let first = SYLLABLES.iter().position(|one| one.as_bytes().first() == begin && name.starts_with(one));
+    let last = SYLLABLES.iter().position(|one| one.as_bytes().last() == end && name.ends_with(one));
+    (10 * first.unwrap_or_default() + last.unwrap_or_default()) as u64
 }
 
 /// The same of a column, in SQL.

@@ -144,34 +144,36 @@ impl NewOrder {
     /// Price, name and data of every item that exists; lines may name one twice.
     fn price(&mut self, row: &KeptRow) -> Result<(), OpError> {
         const COLUMNS: usize = 4;
-        for line in &mut self.lines {
-            let mut rows = row.values.chunks_exact(COLUMNS);
-            let item = rows.find(|row| row.first().and_then(Datum::as_int) == Some(line.item));
-            line.price = item.and_then(|row| amount(row.get(1))).ok_or_else(|| missing("an item"))?;
-        }
-        match self.unused {
-            Some(unused) if row.values.iter().step_by(COLUMNS).any(|item| item.as_int() == Some(unused)) => {
-                Err(missing("the end of the items"))
+        self.lines.iter_mut().for_each(|line| line.price = f64::NAN);
+        let mut is_unused_there = false;
+        for row in row.values.chunks_exact(COLUMNS) {
+            let Some(item) = row[0].as_int() else { continue };
+            is_unused_there |= self.unused == Some(item);
+            if let Some(price) = amount(row.get(1)) {
+                self.lines.iter_mut().filter(|line| line.item == item).for_each(|line| line.price = price);
             }
-            _ => Ok(()),
         }
+        if self.lines.iter().any(|line| line.price.is_nan()) {
+            return Err(missing("an item"));
+        }
+        if is_unused_there { Err(missing("the end of the items")) } else { Ok(()) }
     }
 
     fn describe(&mut self, row: &KeptRow) -> Result<(), OpError> {
         const COLUMNS: usize = 5;
-        for line in &mut self.lines {
-            let mut rows = row.values.chunks_exact(COLUMNS);
-            let stock = rows.find(|row| {
-                row.first().and_then(Datum::as_int) == Some(line.supply)
-                    && row.get(1).and_then(Datum::as_int) == Some(line.item)
-            });
-            let info = characters(stock.and_then(|row| row.get(4)));
+        self.lines.iter_mut().for_each(|line| line.district_info = Datum::Null);
+        for row in row.values.chunks_exact(COLUMNS) {
+            let (Some(supply), Some(item)) = (row[0].as_int(), row[1].as_int()) else { continue };
+            let info = characters(row.get(4));
             if info.is_empty() {
-                return Err(missing("an item's stock"));
+                continue;
             }
-            line.district_info = Datum::Text(info.to_owned().into());
+            for line in self.lines.iter_mut().filter(|line| (line.supply, line.item) == (supply, item)) {
+                line.district_info = Datum::Text(info.to_owned().into());
+            }
         }
-        Ok(())
+        let is_missing = self.lines.iter().any(|line| line.district_info == Datum::Null);
+        if is_missing { Err(missing("an item's stock")) } else { Ok(()) }
     }
 }
 
