@@ -110,6 +110,10 @@ impl ServerCounters for AsIfLoaded<'_> {
         Ok(questions.iter().zip(now).map(|(sql, now)| self.as_if_loaded(sql, now)).collect())
     }
 
+    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+        self.counters.row_lock_waiters()
+    }
+
     fn placement(&self) -> Placement {
         self.counters.placement()
     }

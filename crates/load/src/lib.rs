@@ -14,6 +14,7 @@ pub mod gate;
 pub mod generator;
 pub mod lag;
 pub mod lane;
+pub mod lock_watch;
 pub mod measure;
 pub mod observer;
 pub mod overlap;

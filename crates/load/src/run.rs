@@ -8,6 +8,7 @@ use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
 use crate::generator::{HostLoad, LoadGenerator, LoadShape, LoadSpec, Loaded};
 use crate::lane::ErrorClass;
+use crate::lock_watch::LockWaits;
 use crate::measure::{HostFigures, LoadResult};
 use crate::observer::Observer;
 use crate::series::Latencies;
@@ -15,7 +16,7 @@ use crate::surroundings::Surroundings;
 use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
 
 /// A system's own counts, asked before and after a run, maybe on another host.
-pub trait ServerCounters {
+pub trait ServerCounters: Sync {
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// CPU time of the server's processes.
@@ -27,6 +28,12 @@ pub trait ServerCounters {
     /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         questions.iter().map(|sql| self.scalar(sql)).collect()
+    }
+
+    /// Number of the load's sessions that wait at this instant for a row that another one has locked. `None`: the system does not
+    /// show it.
+    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+        Ok(None)
     }
 
     fn placement(&self) -> Placement;
@@ -63,7 +70,9 @@ impl LoadRun<'_> {
         let before = self.server.counters()?;
         let server_cpu_before = self.server.server_cpu_s();
         let own_cpu_before = host::cpu::thread_cpu();
-        let shares = match self.generator.load(&self.spec, observer)? {
+        let (loaded, lock_waits) =
+            LockWaits::while_running(self.server, self.spec.schedule, || self.generator.load(&self.spec, observer));
+        let shares = match loaded? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
                 report_tasks(&tasks, observer);
@@ -80,7 +89,8 @@ impl LoadRun<'_> {
         report_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
         refuse_without_think(&whole.counts, self.spec.shape)?;
-        let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
+        let (mut counters, mut marks) = self.account.check(self.server, &before, &whole.counts)?;
+        marks.extend(lock_waits.note(self.spec.shape.connections(), &mut counters));
         let evidence = LoadResult {
             counts: whole.counts,
             latencies: whole.latencies,

@@ -114,6 +114,8 @@ pub enum MarkKind {
     UnsafeCommits,
     /// Others' sessions asked the server.
     OtherClients,
+    /// The load's sessions waited much of the time for rows that others of them had locked.
+    RowLocks,
     /// Other programs used the machine's processors.
     MachineBusy,
     /// The hypervisor kept processor time for others.
@@ -135,7 +137,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 29] = [
+    pub const ALL: [MarkKind; 30] = [
         MarkKind::ClientSaturated,
         MarkKind::WokenLate,
         MarkKind::Errors,
@@ -156,6 +158,7 @@ impl MarkKind {
         MarkKind::DelayedCommits,
         MarkKind::UnsafeCommits,
         MarkKind::OtherClients,
+        MarkKind::RowLocks,
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
         MarkKind::MachineThrottled,
@@ -242,6 +245,7 @@ impl MarkKind {
             MarkKind::DelayedCommits => "delayed-commits",
             MarkKind::UnsafeCommits => "unsafe-commits",
             MarkKind::OtherClients => "other-clients",
+            MarkKind::RowLocks => "row-locks",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
             MarkKind::MachineThrottled => "machine-throttled",
@@ -281,6 +285,8 @@ pub enum MarkData {
     ChangePoint { after: u32, of: u32 },
     /// The errors are those of a transaction that lost against others and may be tried again.
     LostToOthers,
+    /// Share of the sessions' time that they waited for locked rows, in percent.
+    RowLocks { percent: u32 },
 }
 
 impl Mark {

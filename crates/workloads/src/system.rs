@@ -320,6 +320,11 @@ pub trait System: Send + Sync {
 
     fn counters(&self) -> Result<Counters, Failure>;
 
+    /// Number of the load's sessions that wait at this instant for a row that another one has locked. `None`: it is not shown.
+    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+        Ok(None)
+    }
+
     /// Result of a query.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 

@@ -245,6 +245,10 @@ impl ServerCounters for SystemCounters<'_> {
         self.0.scalars(questions)
     }
 
+    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+        self.0.row_lock_waiters()
+    }
+
     fn placement(&self) -> Placement {
         self.0.placement()
     }

@@ -50,6 +50,7 @@ mod releases;
 mod remedies;
 mod reset;
 mod results;
+mod row_locks;
 mod rows;
 mod scene;
 #[path = "../../../conductor/tests/shared/server.rs"]

@@ -17,6 +17,7 @@ use crate::server::refusal::{failing_to, failure};
 use crate::server::url::Address as _;
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
+use load::lock_watch::ROW_LOCK_WAIT_MS;
 
 /// Our name and unit, and the server's names, of which the first existing one counts.
 struct Source {
@@ -35,6 +36,7 @@ const COUNTERS: &[Source] = &[
     source("rollback_statements", "", &["com_rollback"]),
     source("deadlocks", "", &["innodb_deadlocks", "er_lock_deadlock"]),
     source("lock_waits", "", &["innodb_row_lock_waits"]),
+    source(ROW_LOCK_WAIT_MS, "ms", &["innodb_row_lock_time"]),
     source("rows_read", "rows", &["innodb_rows_read"]),
     source("rows_inserted", "rows", &["innodb_rows_inserted"]),
     source("rows_updated", "rows", &["innodb_rows_updated"]),
@@ -66,6 +68,24 @@ pub(super) fn of_session(product: Product) -> CountsQuery {
                   variable_name = 'Questions'",
             columns: &[Counting::Statements],
         },
+    }
+}
+
+/// Transactions that wait for a row at this instant, of all sessions: `Innodb_row_lock_time` cuts each wait down to whole milliseconds,
+/// which hides three quarters of the waits of a fast server.
+///
+/// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-status-variables>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/server-status-variables.html#statvar_Innodb_row_lock_current_waits>
+pub(super) fn row_lock_waiters(product: Product) -> &'static str {
+    match product {
+        Product::MariaDb => {
+            "SELECT CAST(variable_value AS SIGNED) FROM information_schema.GLOBAL_STATUS WHERE variable_name = \
+             'Innodb_row_lock_current_waits'"
+        }
+        Product::MySql => {
+            "SELECT CAST(variable_value AS SIGNED) FROM performance_schema.global_status WHERE variable_name = \
+             'Innodb_row_lock_current_waits'"
+        }
     }
 }
 

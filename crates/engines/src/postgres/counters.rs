@@ -117,6 +117,14 @@ pub(super) const OF_SESSION: CountsQuery = CountsQuery {
     columns: &[Counting::Transactions, Counting::Waits],
 };
 
+/// Sessions like this one that wait for a row: for the transaction that has locked it, for the turn to wait for that, or for a
+/// row that is being inserted.
+///
+/// <https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LOCK-TABLE>
+pub(super) const ROW_LOCK_WAITERS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE wait_event_type = 'Lock' AND \
+                                           wait_event IN ('transactionid', 'tuple', 'spectoken') AND datname = current_database() \
+                                           AND usename = current_user AND application_name = current_setting('application_name')";
+
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
 
 const fn source(name: &'static str, unit: &'static str, ways: Ways) -> Source {

@@ -178,6 +178,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
+    /// The query for the number of the load's sessions that wait for locked rows, asked by the control session.
+    fn row_lock_waiters(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Removes what étalon made.
     fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
@@ -508,6 +513,11 @@ impl<S: Server> System for ServerSystem<S> {
         let syncs_each_commit =
             self.syncs_each_commit.load(Ordering::Relaxed) && syncs.is_some_and(|syncs| syncs > 0.0);
         Ok(Counters { syncs_each_commit, ..counters })
+    }
+
+    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+        let Some(sql) = self.server.row_lock_waiters() else { return Ok(None) };
+        self.ask(|client| scalar_of::<S>(client, sql)).map(|waiting| u64::try_from(waiting).ok())
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {

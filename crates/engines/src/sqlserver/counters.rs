@@ -7,6 +7,7 @@ use crate::server::refusal::failure;
 use crate::sqlserver::lane::{AskError, Client};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
+use load::lock_watch::ROW_LOCK_WAIT_MS;
 
 /// Our name and unit; the server's object, counter and instance.
 struct Source {
@@ -39,6 +40,7 @@ const COUNTERS: &[Source] = &[
     source("log_growths", "", "Databases", "Log Growths", SCHEMA),
     source("deadlocks", "", "Locks", "Number of Deadlocks/sec", "_Total"),
     source("lock_waits", "", "Locks", "Lock Waits/sec", "_Total"),
+    source(ROW_LOCK_WAIT_MS, "ms", "Locks", "Lock Wait Time (ms)", "_Total"),
     source("pages_requested", "pages", "Buffer Manager", "Page lookups/sec", ""),
     source("pages_read", "pages", "Buffer Manager", "Page reads/sec", ""),
     source("pages_written", "pages", "Buffer Manager", "Page writes/sec", ""),

@@ -1,9 +1,10 @@
-//! What programs read of a mark, as the unit of its row: `host=b`, `after=7/60`, `lost-to-others`.
+//! What programs read of a mark, as the unit of its row: `host=b`, `after=7/60`, `lost-to-others`, `row-locks=80%`.
 
 use model::{Mark, MarkData};
 
 const HOST: &str = "host=";
 const CHANGE_POINT: &str = "after=";
+const ROW_LOCKS: &str = "row-locks=";
 const LOST_TO_OTHERS: &str = "lost-to-others";
 
 /// The code of a mark, empty where its kind and detail are all that there is.
@@ -11,6 +12,7 @@ pub fn code(mark: &Mark) -> String {
     match (&mark.host, mark.data) {
         (_, Some(MarkData::ChangePoint { after, of })) => format!("{CHANGE_POINT}{after}/{of}"),
         (_, Some(MarkData::LostToOthers)) => LOST_TO_OTHERS.to_owned(),
+        (_, Some(MarkData::RowLocks { percent })) => format!("{ROW_LOCKS}{percent}%"),
         (Some(host), None) => format!("{HOST}{host}"),
         (None, None) => String::new(),
     }
@@ -31,6 +33,9 @@ fn read(code: &str) -> Option<MarkData> {
     if code == LOST_TO_OTHERS {
         return Some(MarkData::LostToOthers);
     }
+    if let Some(percent) = code.strip_prefix(ROW_LOCKS) {
+        return Some(MarkData::RowLocks { percent: percent.strip_suffix('%')?.parse().ok()? });
+    }
     let (after, of) = code.strip_prefix(CHANGE_POINT)?.split_once('/')?;
     Some(MarkData::ChangePoint { after: after.parse().ok()?, of: of.parse().ok()? })
 }
@@ -44,7 +49,8 @@ mod tests {
     fn a_code_comes_back() {
         let on_host = Mark { host: Some("b: c".to_owned()), ..note() };
         let level = Mark::warm_up_too_short("the rate", 7, 60);
-        for mark in [note(), on_host, level, note().with_data(MarkData::LostToOthers)] {
+        let row_locks = Mark::new(MarkKind::RowLocks, "x").with_data(MarkData::RowLocks { percent: 80 });
+        for mark in [note(), on_host, level, note().with_data(MarkData::LostToOthers), row_locks] {
             let bare = Mark { host: None, data: None, ..mark.clone() };
             assert_eq!(add_to(bare, &code(&mark)), mark);
         }

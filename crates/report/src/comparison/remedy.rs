@@ -81,6 +81,8 @@ enum Remedy {
     LongerWarmUp {
         seconds: u64,
     },
+    /// Give each client rows of its own: by a plan's key and its value where the rows are étalon's.
+    MoreRows(Option<(String, u64)>),
     Resume,
     AllowUnequalDurability,
     AllowDifferentRows,
@@ -132,6 +134,7 @@ impl Remedy {
             | Remedy::LongerRuns { .. }
             | Remedy::FinerSteps(_)
             | Remedy::LongerWarmUp { .. }
+            | Remedy::MoreRows(_)
             | Remedy::Resume
             | Remedy::MoreThreads { .. }
             | Remedy::MoreHosts
@@ -210,6 +213,9 @@ fn merged(a: &Remedy, b: &Remedy) -> Option<Remedy> {
         (Remedy::LongerWarmUp { seconds: a }, Remedy::LongerWarmUp { seconds: b }) => {
             Some(Remedy::LongerWarmUp { seconds: *a.max(b) })
         }
+        (Remedy::MoreRows(Some((a, n))), Remedy::MoreRows(Some((b, m)))) if a == b => {
+            Some(Remedy::MoreRows(Some((a.clone(), *n.max(m)))))
+        }
         (Remedy::LongerRuns { needed: n, length: a }, Remedy::LongerRuns { needed: m, length: b })
             if a.key == b.key =>
         {
@@ -243,7 +249,7 @@ impl Context<'_> {
             .as_ref()
             .filter(|remedy| missing > 0 && !is_of_rounds(remedy))
             .map(|_| self.enough_rounds(missing));
-        of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).collect()
+        of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).chain(more_rows(row)).collect()
     }
 
     /// The remedy for a reason; `None` for what has no verdict by its nature.
@@ -485,7 +491,7 @@ impl Context<'_> {
             Remedy::LessNoise => Some("etalon doctor".to_owned()),
             Remedy::OtherLoad { .. } => None,
             Remedy::MoreHosts | Remedy::LargerFiles | Remedy::CountFailures | Remedy::FinerSteps(None) => None,
-            Remedy::LowerRate { key: None, .. } => None,
+            Remedy::LowerRate { key: None, .. } | Remedy::MoreRows(None) => None,
             _ => again.command.clone(),
         };
         let masked = command.as_deref().filter(|command| command.contains(model::plan::MASK));
@@ -519,6 +525,20 @@ fn is_of_rounds(remedy: &Remedy) -> bool {
 
 fn int(point: &Point, key: &str) -> Option<i64> {
     point.get(key).and_then(model::Value::as_int)
+}
+
+/// More rows for a row whose clients waited for one another in most runs.
+fn more_rows(row: &Comparison) -> Option<Remedy> {
+    /// Keys whose every step has a row that many transactions lock.
+    const KEYS: [&str; 2] = ["scale", "warehouses"];
+    let is_marked = |warning: &Warning| matches!(warning, Warning::Marked { kind: MarkKind::RowLocks, runs, of, .. } if 2 * runs > *of);
+    // Of one metric, so that it is said once for a case.
+    if row.metric.role != Role::Primary || !row.warnings.iter().any(is_marked) {
+        return None;
+    }
+    let clients = int(&row.case, "clients").unwrap_or(1) * int(&row.case, "processes").unwrap_or(1);
+    let key = KEYS.into_iter().find(|key| int(&row.case, key).is_some_and(|value| value < clients));
+    Some(Remedy::MoreRows(key.map(|key| (key_of(&row.benchmark, key), clients.unsigned_abs()))))
 }
 
 /// The plan's key as `--set` takes it.
@@ -569,6 +589,18 @@ fn fix_failures(reason: &str, is_lost_to_others: bool) -> String {
     format!("{advice} ({reason}){tries}")
 }
 
+/// `own`: the key of étalon's own tables, and its value.
+fn spread_rows(own: Option<&(String, u64)>) -> String {
+    let rest = match own {
+        Some((key, value)) => {
+            let key = key.rsplit('.').next().unwrap_or_default();
+            format!("`{key} = {value}` has some for each client")
+        }
+        None => "spread the script over more rows, or ask for fewer clients".to_owned(),
+    };
+    format!("the clients waited for the same rows: {rest}")
+}
+
 const FREE_MACHINE: &str = "the load generator was idle and its machine busy: stop what else runs there (`etalon doctor` names it), \
                             or let other hosts make the load (`etalon agent` there, `clients_on` in the plan)";
 
@@ -600,6 +632,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         Remedy::LongerWarmUp { seconds } => {
             format!("the level changed within the measured part: a warm-up of {seconds} s ends after that")
         }
+        Remedy::MoreRows(own) => spread_rows(own.as_ref()),
         Remedy::Resume => "run the rest".to_owned(),
         Remedy::AllowUnequalDurability => {
             "the sides promise different things at commit: set both alike, or compare them as they are".to_owned()

@@ -290,6 +290,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::DelayedCommits => "delayed commits",
         MarkKind::UnsafeCommits => "unsafe commits",
         MarkKind::OtherClients => "other clients at the server",
+        MarkKind::RowLocks => "waits for row locks",
         MarkKind::MachineBusy => "busy machine",
         MarkKind::MachineSteal => "time kept by the hypervisor",
         MarkKind::MachineThrottled => "throttled processors",

@@ -49,6 +49,9 @@ impl RerunCommand {
                 Remedy::LongerWarmUp { seconds: length } => {
                     set.insert("schedule.warmup".to_owned(), format!("{length}s"));
                 }
+                Remedy::MoreRows(Some((key, value))) => {
+                    set.insert(key.clone(), value.to_string());
+                }
                 Remedy::Interleave => {
                     set.insert("schedule.order".to_owned(), "interleaved".to_owned());
                 }

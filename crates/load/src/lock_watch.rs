@@ -1,0 +1,157 @@
+//! How much of a load's time its sessions wait for rows that other sessions have locked.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::{Length, Mark, MarkData, MarkKind, Schedule};
+
+use crate::counters::Counters;
+use crate::run::ServerCounters;
+
+/// Counter of the milliseconds that all sessions together have waited for locked rows.
+pub const ROW_LOCK_WAIT_MS: &str = "row_lock_wait_ms";
+/// Share of the sessions' time that they waited for locked rows.
+const ROW_LOCK_SHARE: &str = "row_lock_wait_share";
+/// Share of the sessions' time from which a run is marked. Measured with tpcb-like and 8 clients: at scale 1 75 % on PostgreSQL,
+/// whose locks last until the log is synced, and 38 % on MariaDB, whose locks do not; at scale 10 18 % and 4 %.
+const MARKED: f64 = 0.25;
+const MOST: f64 = 0.5;
+/// Fewer samples than this say nothing.
+const FEWEST_SAMPLES: u32 = 5;
+/// A run is sampled about this often, however long it is: étalon's own questions are no load.
+const SAMPLES: u32 = 100;
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+/// Pause of a run whose end is a number of transactions.
+const PAUSE_OF_COUNTS: Duration = Duration::from_millis(250);
+
+/// Samples of the sessions that waited at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Samples {
+    taken: u32,
+    /// Summed over the samples.
+    waiting: u64,
+}
+
+/// What a load waited for locked rows, and how long it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LockWaits {
+    samples: Samples,
+    /// From connecting to the last answer.
+    whole: Duration,
+}
+
+impl LockWaits {
+    /// Runs a load on this thread while another one samples its sessions, from the end of the warm-up on.
+    pub fn while_running<T>(
+        server: &dyn ServerCounters,
+        schedule: &Schedule,
+        load: impl FnOnce() -> T,
+    ) -> (T, LockWaits) {
+        let (is_over, samples) = (AtomicBool::new(false), Mutex::new(Samples::default()));
+        let began = Instant::now();
+        let loaded = thread::scope(|scope| {
+            let sampler = thread::Builder::new().name("etalon-locks".to_owned());
+            // Without a thread the waits are not known.
+            let sampler = sampler.spawn_scoped(scope, || sample(server, schedule, &is_over, &samples)).ok();
+            let loaded = load();
+            is_over.store(true, Ordering::Relaxed);
+            if let Some(sampler) = sampler {
+                sampler.thread().unpark();
+            }
+            loaded
+        });
+        let samples = samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (loaded, LockWaits { samples, whole: began.elapsed() })
+    }
+
+    /// Share of the sessions' time that they waited for locked rows; `None` where the system does not say.
+    fn share(&self, sessions: u64, counters: &Counters) -> Option<f64> {
+        let sessions = sessions.max(1) as f64;
+        if self.samples.taken >= FEWEST_SAMPLES {
+            return Some(self.samples.waiting as f64 / f64::from(self.samples.taken) / sessions);
+        }
+        let waited_ms = counters.get(ROW_LOCK_WAIT_MS)?;
+        Some(waited_ms / (self.whole.as_secs_f64() * 1e3).max(1.0) / sessions)
+    }
+
+    /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another.
+    pub fn note(&self, sessions: u64, counters: &mut Counters) -> Option<Mark> {
+        let share = self.share(sessions, counters)?.min(1.0);
+        counters.set(ROW_LOCK_SHARE, "%", share * 100.0);
+        if share < MARKED {
+            return None;
+        }
+        let percent = (share * 100.0).round() as u32;
+        let how = match self.samples.taken {
+            taken if taken >= FEWEST_SAMPLES => format!("{taken} samples of the server's sessions"),
+            _ => "the server's counter".to_owned(),
+        };
+        let most = if share >= MOST { "most of the time, " } else { "" };
+        let rest = if most.is_empty() { " of the time" } else { "" };
+        let detail = format!(
+            "its sessions waited for a row lock {most}{percent} %{rest}, by {how}: the queue for the same rows is measured, too"
+        );
+        Some(Mark::new(MarkKind::RowLocks, detail).with_data(MarkData::RowLocks { percent }))
+    }
+}
+
+/// Samples until the load is over or the system shows no waits.
+fn sample(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool, samples: &Mutex<Samples>) {
+    let pause = match schedule.length {
+        Length::Duration(length) => (length / SAMPLES).max(SHORTEST_PAUSE),
+        Length::Transactions(_) => PAUSE_OF_COUNTS,
+    };
+    let mut next = Instant::now() + schedule.warmup;
+    loop {
+        next += pause;
+        while Instant::now() < next {
+            if is_over.load(Ordering::Relaxed) {
+                return;
+            }
+            thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        }
+        let Ok(Some(waiting)) = server.row_lock_waiters() else { return };
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.taken += 1;
+        samples.waiting += waiting;
+        // A slow answer is no reason to ask more often afterwards.
+        next = next.max(Instant::now());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(taken: u32, waiting: u64) -> LockWaits {
+        LockWaits { samples: Samples { taken, waiting }, whole: Duration::from_secs(10) }
+    }
+
+    #[test]
+    fn a_run_is_marked_when_much_of_its_time_is_waited() {
+        let mark = waits(100, 560).note(8, &mut Counters::default()).unwrap();
+        assert_eq!((mark.kind, mark.data), (MarkKind::RowLocks, Some(MarkData::RowLocks { percent: 70 })));
+        assert!(mark.detail.contains("most of the time, 70 %, by 100 samples") && !mark.kind.voids_verdict());
+        let less = waits(100, 240).note(8, &mut Counters::default()).unwrap();
+        assert!(less.detail.contains("a row lock 30 % of the time, by"), "{}", less.detail);
+        let mut counters = Counters::default();
+        assert_eq!(waits(100, 160).note(8, &mut counters), None, "a fifth");
+        assert_eq!(counters.get(ROW_LOCK_SHARE), Some(20.0));
+        assert_eq!(waits(4, 32).note(8, &mut Counters::default()), None, "too few samples");
+    }
+
+    #[test]
+    fn a_counter_tells_where_no_session_is_seen() {
+        let mut counters = Counters::default();
+        counters.set(ROW_LOCK_WAIT_MS, "ms", 60_000.0);
+        let mark = waits(0, 0).note(8, &mut counters).unwrap();
+        assert!(mark.detail.contains("most of the time, 75 %, by the server's counter"), "{}", mark.detail);
+        assert_eq!(waits(0, 0).note(32, &mut counters), None);
+    }
+}
