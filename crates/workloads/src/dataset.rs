@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use host::blocks::Access;
 use serde::{Deserialize, Serialize};
@@ -236,6 +237,17 @@ pub trait Dialect: Sync {
     /// Statements around one that may only read, outside what is timed: nothing of them stays in the session.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("", "")
+    }
+
+    /// A text as a literal.
+    fn text_literal(&self, text: &str) -> String {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+
+    /// Statements before a query of a read-only transaction that must not take longer, and behind that transaction; nothing of them
+    /// stays in the session. `None`: the engine does not end a query by itself.
+    fn time_limit(&self, _limit: Duration) -> Option<(String, String)> {
+        None
     }
 
     /// The procedures of order entry; `None` without stored procedures.

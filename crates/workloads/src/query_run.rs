@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use model::{Absence, Direction, Measurement, NoValue, Reading, Role};
 
@@ -24,6 +24,16 @@ pub(crate) struct TimedQuery {
 pub(crate) struct QueryText<'a> {
     pub(crate) sql: &'a str,
     pub(crate) around: (&'a str, &'a str),
+    /// The engine ends it after this time.
+    pub(crate) limit: Option<TimeLimit>,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct TimeLimit {
+    /// Of all statements of a file together.
+    pub(crate) whole: Duration,
+    /// What the statements before this one have left of it.
+    pub(crate) left: Duration,
 }
 
 /// One client's answer, with the instants between which it was made.
@@ -70,13 +80,27 @@ impl QueryText<'_> {
     /// Asks it by one session; `wait` stands between the preparation and the clock.
     fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
         let (before, after) = self.around;
-        let prepared = if before.is_empty() { Ok(()) } else { session.execute(before) };
+        let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
+        let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit(Some(limit.left))));
         wait();
         let from = Instant::now();
-        let rows = session.query(self.sql);
+        let rows = prepared.and_then(|()| session.query(self.sql));
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
-        Answer { rows: prepared.and(rows).and_then(|rows| ended.map(|()| rows)), from, to }
+        let ended = if self.limit.is_some() { ended.and(session.limit(None)) } else { ended };
+        let rows = rows.map_err(|failure| self.explain(failure, to - from));
+        Answer { rows: rows.and_then(|rows| ended.map(|()| rows)), from, to }
+    }
+
+    /// Says that a query was ended by its timeout.
+    fn explain(self, failure: Failure, elapsed: Duration) -> Failure {
+        let Some(limit) = self.limit.filter(|limit| elapsed >= limit.left) else { return failure };
+        if failure.kind == FailureKind::ConnectionLost {
+            return failure;
+        }
+        let cause =
+            format!("it took longer than its timeout, {}: {}", model::duration::format(limit.whole), failure.cause);
+        Failure { kind: FailureKind::Other, cause, ..failure }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Single statements over an ordinary connection, for long steps, not for streams.
 
+use std::time::Duration;
+
 use crate::dataset::Tables;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -51,8 +53,24 @@ pub trait Session: Send {
         None
     }
 
+    /// Has the engine end each query that takes longer, within the read-only transaction that is open; `None`, behind that transaction,
+    /// takes the limit away.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: it does not end queries.
+    fn limit(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
+        limit.map_or(Ok(()), |_| Err(without_limit()))
+    }
+
     /// Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
+}
+
+/// The failure of an engine that does not end queries by itself.
+pub fn without_limit() -> Failure {
+    let cause = "étalon has no timeout for a query on this engine; leave `-- timeout` out of a file of its own, such as \
+                 `q7.sqlserver.sql`";
+    Failure::new(FailureKind::Unsupported, "limit the time of a query", cause)
 }
 
 /// For a failure's message.

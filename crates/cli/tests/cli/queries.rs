@@ -161,3 +161,67 @@ fn a_plan_of_queries_goes_on_with_the_files_it_was_begun_with() {
     assert_ne!(resumed.code, 0, "{}", resumed.stdout);
     assert!(resumed.stderr.contains("sql/one.sql"), "{}", resumed.stderr);
 }
+
+#[test]
+fn a_query_ends_at_its_timeout_and_the_others_go_on() {
+    let numbers =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000) SELECT count(*) FROM n";
+    let scene = with_queries(&[
+        ("quick", "SELECT count(*) FROM orders"),
+        ("slow", "-- timeout: 300ms\nSELECT pg_sleep(20)"),
+        ("slow.mysql", "-- timeout: 300ms\nSELECT 1;\nSELECT count(*) FROM orders WHERE sleep(1) = 2"),
+        ("slow.sqlite", &format!("-- timeout: 300ms\n{numbers}")),
+        ("enough", "-- timeout: 1h\nSELECT max(id) FROM orders"),
+    ]);
+    let (postgres, mariadb) = (fresh_postgres(), mariadb());
+    psql(postgres.port, "a", &orders());
+    mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
+    sqlite(&scene, "own.db", &orders());
+    let systems = [
+        format!("lite=sqlite:{}", scene.path().join("own.db").display()),
+        format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
+        format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
+    ];
+    for (index, system) in systems.iter().enumerate() {
+        let name = format!("s{index}");
+        let args: Vec<&str> = ["run", system, "sql/", "--rounds", "1", "-o", &name].into_iter().chain(SHORT).collect();
+        let ran = scene.etalon(&args);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("it took longer than its timeout, 300ms: "), "{system}: {text}");
+        let has_figure = |query: &str| {
+            let line = ran.stdout.lines().find(|line| line.contains(&format!("elapsed {query}")));
+            line.is_some_and(|line| !line.contains("failed"))
+        };
+        assert!(has_figure("quick") && has_figure("enough") && !has_figure("slow"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn parameters_are_drawn_alike_and_their_answers_compared() {
+    let sql = "SELECT count(*), sum(amount) FROM orders WHERE customer = :customer AND (name <> :name OR name IS NULL)";
+    let scene = with_queries(&[("of", &format!("-- parameters: of.csv\n{sql}"))]);
+    let rows: String = (0..20).map(|customer| format!("{customer},n{customer}\\'\n")).collect();
+    fs::write(scene.path().join("sql/of.csv"), format!("customer,name\n{rows}")).unwrap();
+    let (postgres, mariadb) = (fresh_postgres(), mariadb());
+    psql(postgres.port, "a", &orders());
+    mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
+    let systems = [
+        format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
+        format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
+    ];
+    let run = |store: &str| {
+        let args: Vec<&str> =
+            ["run", &systems[0], &systems[1], "sql", "--rounds", "2", "-o", store].into_iter().chain(SHORT).collect();
+        scene.etalon(&args).stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = run("alike");
+    assert!(text.contains("The query gave the same answer everywhere."), "{text}");
+    // Customer 7, whose answer is not that of the first row.
+    mariadb_sql(&mariadb, "USE a; UPDATE orders SET amount = amount + 1 WHERE id = 27");
+    let text = run("other");
+    assert!(text.contains("with customer = 7, name = ") && text.contains("and not (20, "), "{text}");
+    fs::write(scene.path().join("sql/of.csv"), "customer,name\n1\n").unwrap();
+    let refused = scene.etalon(&["run", &systems[0], "sql", "--quiet"]);
+    refused.says(2, &["read the parameters `sql/of.csv`", "line 2: 1 fields, and the header names 2"]);
+}

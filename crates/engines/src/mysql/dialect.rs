@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::order_entry::Procedures;
 use crate::mysql::lane::own_words;
@@ -19,6 +20,24 @@ impl Dialect for MySqlDialect {
 
     fn read_only(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION READ ONLY", "ROLLBACK")
+    }
+
+    fn text_literal(&self, text: &str) -> String {
+        literal(text)
+    }
+
+    /// MariaDB reads only the comments with `M`, and MySQL only the others: MariaDB skips those of versions 5.7 to 9.
+    ///
+    /// <https://mariadb.com/docs/server/reference/sql-structure/comment-syntax>
+    fn time_limit(&self, limit: Duration) -> Option<(String, String)> {
+        let (seconds, millis) = (limit.as_secs_f64(), limit.as_millis());
+        let before = format!(
+            "SET /*M!100100 @etalon_limit = @@SESSION.max_statement_time, SESSION max_statement_time = {seconds} */\
+             /*!50708 @etalon_limit = @@SESSION.max_execution_time, SESSION max_execution_time = {millis} */"
+        );
+        let after = "SET SESSION /*M!100100 max_statement_time */ /*!50708 max_execution_time */ = @etalon_limit, \
+                     @etalon_limit = NULL";
+        Some((before, after.to_owned()))
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {

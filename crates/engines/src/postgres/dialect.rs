@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::time::Duration;
 
 use super::order_entry::Procedures;
 use workloads::dataset::{ColumnKind, Dialect};
@@ -13,6 +14,11 @@ impl Dialect for PostgresDialect {
 
     fn read_only(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION READ ONLY", "ROLLBACK")
+    }
+
+    fn time_limit(&self, limit: Duration) -> Option<(String, String)> {
+        // It ends with the transaction.
+        Some((format!("SET LOCAL statement_timeout = {}", limit.as_millis()), String::new()))
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {

@@ -313,7 +313,7 @@ impl Server for PostgresServer {
         install_for(system, kind)?;
         let mut client = system.client_for(kind)?;
         postgis::find(&mut client, kind)?;
-        Ok(Box::new(Steps::new(client)))
+        Ok(Box::new(Steps::new(client, <Self as Server>::DIALECT)))
     }
 
     fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {

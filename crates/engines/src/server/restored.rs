@@ -14,7 +14,8 @@ pub(crate) struct RestoredServer<S: Server> {
 impl<S: Server> Restored for RestoredServer<S> {
     fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
         let client = S::Session::default().open(&self.endpoint, Purpose::Load);
-        Ok(Box::new(Steps::new(client.map_err(|failure| self.private.running.explain_loss(failure))?)))
+        let client = client.map_err(|failure| self.private.running.explain_loss(failure))?;
+        Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

@@ -187,7 +187,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
     fn steps(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(Steps::new(system.client_for(kind)?)))
+        Ok(Box::new(Steps::new(system.client_for(kind)?, Self::DIALECT)))
     }
 
     fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
@@ -578,7 +578,7 @@ impl<S: Server> System for ServerSystem<S> {
         let opened = self.session.open(&self.endpoint, Purpose::Control);
         let mut client = opened.map_err(|failure| self.explain(failure))?;
         S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
-        Ok(Box::new(Steps::new(client)))
+        Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {

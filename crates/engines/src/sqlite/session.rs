@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use model::Facts;
 use rusqlite::types::ValueRef;
@@ -12,6 +13,9 @@ use super::{sql_failure, strangers};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use workloads::session::{Session, SessionKind, running};
+
+/// Operations of SQLite's machine between two looks at the clock, a fraction of a millisecond.
+const OPERATIONS: i32 = 10_000;
 
 pub(super) struct SqliteSession {
     connection: Connection,
@@ -110,6 +114,15 @@ impl Session for SqliteSession {
 
     fn queries_run(&self) -> Option<u64> {
         Some(self.queries)
+    }
+
+    fn limit(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
+        let handler = limit.map(|limit| {
+            let end = Instant::now() + limit;
+            move || Instant::now() >= end
+        });
+        let limited = self.connection.progress_handler(OPERATIONS, handler);
+        limited.map_err(|error| sql_failure("limit the time of a query", &error))
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {

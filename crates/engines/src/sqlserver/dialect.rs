@@ -18,6 +18,10 @@ impl Dialect for TSql {
         ("BEGIN TRANSACTION", "ROLLBACK TRANSACTION")
     }
 
+    fn text_literal(&self, text: &str) -> String {
+        literal(text)
+    }
+
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "int".to_owned(),

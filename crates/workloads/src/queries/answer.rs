@@ -10,6 +10,8 @@ use sha2::{Digest as _, Sha256};
 const DIGITS: usize = 9;
 /// Longer answers are compared by their digests alone, so that no row of them can be shown.
 const MOST_KEPT_BYTES: usize = 16 << 20;
+/// Rows of a query's parameters whose answers are kept.
+const MOST_KEPT_ROWS: usize = 100;
 /// Letters of a row that are shown.
 const SHOWN: usize = 100;
 
@@ -108,7 +110,10 @@ fn number_text(number: f64) -> String {
 
 /// The first answer to each query of an experiment, whichever system gave it: all others are compared with it.
 #[derive(Debug, Default)]
-pub struct FirstAnswers(Mutex<BTreeMap<(String, String), Known>>);
+pub struct FirstAnswers(Mutex<BTreeMap<AskedQuery, Known>>);
+
+/// What was asked: the benchmark's files, the query, and the row of its parameters.
+type AskedQuery = (String, String, usize);
 
 #[derive(Debug)]
 struct Known {
@@ -122,18 +127,21 @@ impl FirstAnswers {
     ///
     /// # Errors
     /// How they differ.
-    pub fn compare(&self, files: &str, query: &str, answer: &Answer) -> Result<(), String> {
+    pub fn compare(&self, files: &str, query: &str, row: usize, answer: &Answer) -> Result<(), String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let digest = answer.digest();
-        match known.get(&(files.to_owned(), query.to_owned())) {
+        let asked = (files.to_owned(), query.to_owned(), row);
+        match known.get(&asked) {
             Some(first) if first.digest == digest => Ok(()),
             Some(first) => {
                 let difference = first.answer.as_ref().and_then(|first| answer.difference(first));
                 Err(difference.unwrap_or_else(|| format!("{} rows of another content", answer.rows())))
             }
             None => {
-                let kept = (answer.bytes() <= MOST_KEPT_BYTES).then(|| answer.clone());
-                known.insert((files.to_owned(), query.to_owned()), Known { digest, answer: kept });
+                // Those of many rows of parameters would fill the memory.
+                let most_bytes = if row < MOST_KEPT_ROWS { MOST_KEPT_BYTES } else { 0 };
+                let kept = (answer.bytes() <= most_bytes).then(|| answer.clone());
+                known.insert(asked, Known { digest, answer: kept });
                 Ok(())
             }
         }
@@ -188,14 +196,15 @@ mod tests {
     fn the_first_row_that_differs_is_shown() {
         let first = answer(&[vec![Datum::Int(1), text("a")], vec![Datum::Int(2), text("b")]]);
         let known = FirstAnswers::default();
-        assert_eq!(known.compare("sql", "q1", &first), Ok(()));
-        assert_eq!(known.compare("sql", "q1", &first), Ok(()));
+        assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
+        assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
         let other = answer(&[vec![Datum::Int(1), text("a")], vec![Datum::Int(2), text("c")]]);
-        assert_eq!(known.compare("sql", "q1", &other), Err("(2, 'c') and not (2, 'b')".to_owned()));
-        assert_eq!(known.compare("sql", "q2", &other), Ok(()), "another query");
+        assert_eq!(known.compare("sql", "q1", 0, &other), Err("(2, 'c') and not (2, 'b')".to_owned()));
+        assert_eq!(known.compare("sql", "q2", 0, &other), Ok(()), "another query");
+        assert_eq!(known.compare("sql", "q1", 1, &other), Ok(()), "other parameters");
         let short = answer(&[vec![Datum::Int(1), text("a")]]);
-        assert_eq!(known.compare("sql", "q1", &short), Err("1 rows and not 2; without (2, 'b')".to_owned()));
+        assert_eq!(known.compare("sql", "q1", 0, &short), Err("1 rows and not 2; without (2, 'b')".to_owned()));
         let empty = answer(&[]);
-        assert_eq!(known.compare("sql", "q1", &empty), Err("0 rows and not 2; without (1, 'a')".to_owned()));
+        assert_eq!(known.compare("sql", "q1", 0, &empty), Err("0 rows and not 2; without (1, 'a')".to_owned()));
     }
 }

@@ -1,5 +1,6 @@
 //! The procedure: every query once for its answer, then as often as fits into its share of the run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,10 +8,11 @@ use model::metric::{ALL_QUERIES, ANSWER};
 use model::{Absence, Length, Measurement, NoValue, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
-use super::source::{Query, Statement};
+use super::parameters::Parameters;
+use super::source::{Query, QueryFile, SHORTEST_TIMEOUT, Statement};
 use crate::dataset::{Dialect, Tables};
 use crate::query_run::{
-    AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
+    AnswerCheck, QueryText, TimeLimit, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
 };
 use crate::session::{Session, SessionKind};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
@@ -34,9 +36,21 @@ struct Asked<'a> {
     answer: Option<Answer>,
     /// How the answer differs from the first one of the experiment.
     difference: Option<String>,
+    /// Hashes of this run's answers by the row of parameters, but for the first row.
+    digests: BTreeMap<usize, f64>,
     /// Seconds of each execution with warm caches.
     executions_s: Vec<f64>,
     cpu_s: Reading,
+}
+
+impl Asked<'_> {
+    fn expect_rows(&mut self, expected: Option<usize>, answer: &Result<Answer, NoValue>) {
+        if let (Some(rows), Ok(answer)) = (expected, answer)
+            && answer.rows() != rows
+        {
+            self.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.rows())));
+        }
+    }
 }
 
 impl Procedure for Asking {
@@ -85,6 +99,7 @@ impl Asking {
             check: Ok(()),
             answer: None,
             difference: None,
+            digests: BTreeMap::new(),
             executions_s: Vec::new(),
             cpu_s: Reading::unavailable("it was not run"),
         };
@@ -95,30 +110,47 @@ impl Asking {
                 return Ok(Some(asked));
             }
         };
-        let statements = file.statements(dialect)?;
-        let question = Question { statements, dialect, is_compared: self.first_answers.is_some() };
-        let executed = question.execute(sessions)?;
-        if let (Some(rows), Ok(answer)) = (file.expected_rows, &executed.answer)
-            && answer.rows() != rows
-        {
-            asked.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.rows())));
-        }
+        let question = Question::new(file, dialect, self.first_answers.is_some())?;
+        // The first row of parameters in every run, so that all runs have one answer in common.
+        let executed = question.execute(sessions, 0)?;
+        asked.expect_rows(file.expected_rows, &executed.answer);
         self.take_answer(&mut asked, executed.answer);
         let share = Share::new(context.schedule, self.queries.len());
+        let rows = order(file.parameters.as_ref().map_or(1, Parameters::rows), context.seed);
         let watch = Stopwatch::start(context.system);
         while asked.check.is_ok() && share.has_room_after(&asked.executions_s) {
             if context.interrupted() {
                 return Ok(None);
             }
-            let executed = question.execute(sessions)?;
+            let row = rows[asked.executions_s.len() % rows.len()];
+            let executed = question.execute(sessions, row)?;
             asked.executions_s.push(executed.elapsed_s);
-            self.take_answer(&mut asked, executed.answer);
+            asked.expect_rows(file.expected_rows, &executed.answer);
+            match (&file.parameters, executed.answer) {
+                (Some(parameters), Ok(answer)) if row > 0 => {
+                    let with = parameters.shown(row, dialect);
+                    self.take_answer_of_row(&mut asked, answer, (row, &with));
+                }
+                (_, answer) => self.take_answer(&mut asked, answer),
+            }
         }
         asked.cpu_s = match watch.read(context.system).cpu_s {
             Reading::Value(all) => Reading::Value(all / asked.executions_s.len().max(1) as f64),
             unavailable => unavailable,
         };
         Ok(Some(asked))
+    }
+
+    /// Compares the answer to a further row of parameters with those to the same row.
+    fn take_answer_of_row(&self, asked: &mut Asked<'_>, answer: Answer, (row, with): (usize, &str)) {
+        let Some(first) = &self.first_answers else { return };
+        let digest = answer.digest();
+        if asked.digests.insert(row, digest).is_some_and(|before| before != digest) {
+            let reason = format!("it changes from one execution to the next, with {with}");
+            asked.check = Err(Absence::Wrong.because(reason));
+        } else if let Err(difference) = first.compare(&self.files, &asked.query.name, row, &answer) {
+            asked.difference.get_or_insert(format!("with {with}: {difference}"));
+        }
     }
 
     /// Compares an answer with the one before it in this run, or with the first of the experiment. Either system may have given
@@ -135,7 +167,7 @@ impl Asking {
             }
             (Ok(answer), None) => {
                 if let (Ok(()), Some(first)) = (&asked.check, &self.first_answers) {
-                    asked.difference = first.compare(&self.files, &asked.query.name, &answer).err();
+                    asked.difference = first.compare(&self.files, &asked.query.name, 0, &answer).err();
                 }
                 asked.answer = Some(answer);
             }
@@ -145,6 +177,7 @@ impl Asking {
 
 /// A query in an engine's words.
 struct Question<'a> {
+    file: &'a QueryFile,
     statements: Vec<Statement>,
     dialect: &'a dyn Dialect,
     /// Whether all clients have to get one answer.
@@ -157,12 +190,24 @@ struct Executed {
     answer: Result<Answer, NoValue>,
 }
 
-impl Question<'_> {
-    /// Executes all statements, one behind the other.
-    fn execute(&self, sessions: &mut [Box<dyn Session>]) -> Result<Executed, Failure> {
+impl<'a> Question<'a> {
+    fn new(file: &'a QueryFile, dialect: &'a dyn Dialect, is_compared: bool) -> Result<Question<'a>, Failure> {
+        Ok(Question { file, statements: file.statements(dialect)?, dialect, is_compared })
+    }
+
+    /// Executes all statements, one behind the other, with a row of parameters if it has some.
+    fn execute(&self, sessions: &mut [Box<dyn Session>], row: usize) -> Result<Executed, Failure> {
         let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&[], true)) };
         for statement in &self.statements {
-            let run = QueryText { sql: &statement.sql, around: self.dialect.read_only() }.run(sessions);
+            let filled = self.file.parameters.as_ref().map(|known| known.fill(&statement.sql, row, self.dialect));
+            let sql = filled.as_deref().unwrap_or(&statement.sql);
+            let spent = Duration::from_secs_f64(all.elapsed_s);
+            let limit = self
+                .file
+                .timeout
+                .map(|whole| TimeLimit { whole, left: whole.saturating_sub(spent).max(SHORTEST_TIMEOUT) });
+            let around = self.dialect.read_only();
+            let run = QueryText { sql, around, limit }.run(sessions);
             all.elapsed_s += run.elapsed_s;
             let answer = self.answer_of_all(run, statement.is_ordered)?;
             match (&mut all.answer, answer) {

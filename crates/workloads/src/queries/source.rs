@@ -1,9 +1,11 @@
 //! The files of queries: a query each, or a short script that reads.
 
 use std::path::Path;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 
+use super::parameters::Parameters;
 use crate::dataset::Dialect;
 use crate::texts::Texts;
 use crate::transactions::split;
@@ -14,6 +16,9 @@ const ENDING: &str = ".sql";
 const READING: [&str; 6] = ["select", "with", "values", "table", "show", "explain"];
 /// More queries than this are no folder of queries.
 const MOST: usize = 1_000;
+/// Engines count milliseconds, in 32 bits.
+pub(super) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(7 * 86_400);
 
 /// A query, with its texts for engines that need one of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +34,10 @@ pub struct QueryFile {
     text: String,
     /// The line `-- expect-rows: 12`.
     pub expected_rows: Option<usize>,
+    /// The line `-- timeout: 30s`.
+    pub timeout: Option<Duration>,
+    /// The line `-- parameters: file.csv`.
+    pub parameters: Option<Parameters>,
 }
 
 /// Tells whether a folder holds queries.
@@ -50,12 +59,15 @@ pub fn read(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
         for path in found {
             let text = texts.read(&path).map_err(|error| refuse(&path, &error))?;
             let (name, engine) = name_of(&path, &text);
-            let file = QueryFile { expected_rows: expected_rows(&path, &text)?, text, path };
-            file.statements(&AsWritten)?;
+            let file = QueryFile::read(path, text, texts)?;
             let query = queries.entry(name.clone()).or_insert_with(|| Query { name, texts: IndexMap::new() });
             if let Some(other) = query.texts.get(&engine) {
                 let cause = format!("it has the name of `{}`, `{}`", other.path, query.name);
                 return Err(refuse(&file.path, &cause).hint("give one another name: `-- name: q7` in its first lines"));
+            }
+            if let Some(other) = query.texts.values().find(|other| other.parameters != file.parameters) {
+                let cause = format!("it has other parameters than `{}`: all systems are asked the same", other.path);
+                return Err(refuse(&file.path, &cause).hint("give both the same line `-- parameters: file.csv`"));
             }
             query.texts.insert(engine, file);
         }
@@ -76,7 +88,7 @@ fn name_of(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = if is_query(file) { &file[..file.len() - ENDING.len()] } else { file };
     let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
-    (remark(text, "name").unwrap_or(name).to_owned(), engine.to_lowercase())
+    (remark(text, "name").map_or(name, |remark| remark.value).to_owned(), engine.to_lowercase())
 }
 
 /// Tells whether a file's name is that of a query.
@@ -84,19 +96,53 @@ pub fn is_query(file: &str) -> bool {
     file.len() > ENDING.len() && file.to_lowercase().ends_with(ENDING)
 }
 
-/// The value of a comment in the lines before the first statement: `-- name: q7`.
-fn remark<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let comments = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with("--"));
-    comments.filter_map(|line| line.trim_start_matches('-').trim().split_once(':')).find_map(|(name, value)| {
-        let value = value.trim();
-        (name.trim().eq_ignore_ascii_case(key) && !value.is_empty()).then_some(value)
-    })
+/// A comment in the lines before the first statement: `-- name: q7`.
+#[derive(Clone, Copy)]
+struct Remark<'a> {
+    /// Number of its line, from 1.
+    line: usize,
+    key: &'a str,
+    value: &'a str,
+}
+
+impl Remark<'_> {
+    fn refuse(&self, path: &str, cause: &str) -> Failure {
+        refuse(path, &format!("line {}: `-- {}: {}` {cause}", self.line, self.key, self.value))
+    }
+}
+
+fn remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
+    let lines = text.lines().map(str::trim).enumerate();
+    let comments = lines.take_while(|(_, line)| line.is_empty() || line.starts_with("--"));
+    let mut remarks = comments.filter_map(|(index, line)| {
+        let (key, value) = line.trim_start_matches('-').trim().split_once(':')?;
+        Some(Remark { line: index + 1, key: key.trim(), value: value.trim() })
+    });
+    remarks.find(|remark| remark.key.eq_ignore_ascii_case(key) && !remark.value.is_empty())
 }
 
 fn expected_rows(path: &str, text: &str) -> Result<Option<usize>, Failure> {
-    remark(text, "expect-rows")
-        .map(|rows| rows.parse().map_err(|_| refuse(path, &format!("`-- expect-rows: {rows}` is no number of rows"))))
-        .transpose()
+    let Some(remark) = remark(text, "expect-rows") else { return Ok(None) };
+    remark.value.parse().map(Some).map_err(|_| remark.refuse(path, "is no number of rows"))
+}
+
+fn timeout(path: &str, text: &str) -> Result<Option<Duration>, Failure> {
+    let Some(remark) = remark(text, "timeout") else { return Ok(None) };
+    match model::duration::parse(remark.value) {
+        Ok(limit) if (SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&limit) => Ok(Some(limit)),
+        Ok(_) => Err(remark.refuse(path, "is no timeout: `1ms` to `7d`")),
+        Err(error) => Err(remark.refuse(path, &format!("is no length of time, such as `30s`: {error}"))),
+    }
+}
+
+fn parameters(path: &str, text: &str, texts: &Texts) -> Result<Option<Parameters>, Failure> {
+    let Some(remark) = remark(text, "parameters") else { return Ok(None) };
+    let found = Parameters::read(path, remark.value, texts).map_err(|failure| {
+        let cause = format!("{} ({path}, line {})", failure.cause, remark.line);
+        Failure { cause, ..failure }
+    })?;
+    found.check(text).map_err(|cause| refuse(path, &cause))?;
+    Ok(Some(found))
 }
 
 impl Query {
@@ -114,6 +160,18 @@ impl Query {
 }
 
 impl QueryFile {
+    fn read(path: String, text: String, texts: &Texts) -> Result<QueryFile, Failure> {
+        let file = QueryFile {
+            expected_rows: expected_rows(&path, &text)?,
+            timeout: timeout(&path, &text)?,
+            parameters: parameters(&path, &text, texts)?,
+            text,
+            path,
+        };
+        file.statements(&AsWritten)?;
+        Ok(file)
+    }
+
     /// The statements in the engine's words.
     ///
     /// # Errors
@@ -247,9 +305,17 @@ mod tests {
             ("DELETE FROM t", "`DELETE` may change something"),
             ("SELECT 1; CREATE TABLE t (a int)", "`CREATE` may change something"),
             ("-- nothing\n", "it has no statement"),
-            ("-- expect-rows: many\nSELECT 1", "`-- expect-rows: many` is no number"),
+            ("-- expect-rows: many\nSELECT 1", "line 1: `-- expect-rows: many` is no number"),
+            (
+                "-- name: a\n--  timeout: soon\nSELECT 1",
+                "line 2: `-- timeout: soon` is no length of time, such as `30s`",
+            ),
+            ("-- timeout: 0s\nSELECT 1", "line 1: `-- timeout: 0s` is no timeout"),
+            ("-- parameters: p.csv\nSELECT 1", "it names no parameter of"),
+            ("-- parameters: p.csv\nSELECT\n:b", "line 3: `:b` is no column of"),
+            ("-- parameters: none.csv\nSELECT :a", "line 1)"),
         ] {
-            let refused = read_from(&[("q1.sql", text)]).unwrap_err();
+            let refused = read_from(&[("q1.sql", text), ("p.csv", "a\n1\n")]).unwrap_err();
             assert!(refused.contains("q1.sql") && refused.contains(cause), "{refused}");
         }
         let refused = read_from(&[("q1.sql", "SELECT 1"), ("q2.sql", "-- name: q1\nSELECT 2")]).unwrap_err();
@@ -259,9 +325,27 @@ mod tests {
     }
 
     #[test]
+    fn a_query_has_a_timeout_and_parameters() {
+        let text = "-- timeout: 1.5s\n-- parameters: p.csv\nSELECT :a; SELECT :b";
+        let other = "-- parameters: p.csv\nSELECT :b + :a";
+        let files = [("q1.sql", text), ("q1.own.sql", other), ("p.csv", "a,b\n1,x\n2,y\n")];
+        let query = read_from(&files).unwrap().remove(0);
+        let file = query.for_engine(&AsWritten).unwrap();
+        assert_eq!(file.timeout, Some(Duration::from_millis(1_500)));
+        let parameters = file.parameters.as_ref().unwrap();
+        let statements = file.statements(&AsWritten).unwrap();
+        let filled: Vec<String> =
+            statements.iter().map(|statement| parameters.fill(&statement.sql, 1, &AsWritten)).collect();
+        assert_eq!(filled, ["SELECT 2", "SELECT 'y'"]);
+        assert_eq!(query.for_engine(&Own).unwrap().timeout, None, "of its own file");
+        let refused = read_from(&[files[0], ("q1.own.sql", "SELECT 1"), files[2]]).unwrap_err();
+        assert!(refused.contains("it has other parameters than"), "{refused}");
+    }
+
+    #[test]
     fn a_query_is_ordered_by_its_own_last_words_alone() {
         let is_ordered = |sql: &str| {
-            let file = QueryFile { path: "q.sql".to_owned(), text: sql.to_owned(), expected_rows: None };
+            let file = QueryFile::read("q.sql".to_owned(), sql.to_owned(), &Texts::Files).unwrap();
             file.statements(&AsWritten).unwrap()[0].is_ordered
         };
         assert!(is_ordered("SELECT a FROM t ORDER BY a") && is_ordered("(SELECT a FROM t) order\n by 1"));

@@ -186,7 +186,7 @@ impl Round<'_> {
                 return Ok(Some(asked));
             }
         };
-        let question = QueryText { sql: &sql, around: self.dialect.around_query() };
+        let question = QueryText { sql: &sql, around: self.dialect.around_query(), limit: None };
         if let Err(missing) = self.check_index(&sql, sessions)? {
             asked.check = Err(missing);
             return Ok(Some(asked));
@@ -260,7 +260,7 @@ impl Round<'_> {
             Err(failure) => return Err(failure),
         }
         let mut session = [context.system.session(SessionKind::Spatial)?];
-        let run = QueryText { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
+        let run = QueryText { sql: &sql, around: self.dialect.around_query(), limit: None }.run(&mut session);
         asked.check = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
         Ok(())

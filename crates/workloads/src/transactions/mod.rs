@@ -43,6 +43,7 @@ pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 pub use mix::{MixError, Source, compile_mix, weighted};
 pub use native::{Checking, Moment, Native, NativeClient, NativeRun, NextStep, Sent};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
+pub(crate) use program::variables;
 pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
 pub use script::{ScriptError, compile, compile_with};
 pub use stream::ProgramClient;

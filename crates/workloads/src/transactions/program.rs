@@ -298,6 +298,26 @@ pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
     statements.collect()
 }
 
+/// A statement around the variables that it names as `:name`.
+pub(crate) struct NamingStatement {
+    /// The text before each name, and after the last.
+    pub(crate) pieces: Vec<String>,
+    /// The names, each with its position in the whole text.
+    pub(crate) names: Vec<(String, usize)>,
+}
+
+/// Finds the variables that a text names outside quotes and comments.
+///
+/// # Errors
+/// A quote or a comment that is not closed: where it began, and what.
+pub(crate) fn variables(text: &str) -> Result<Vec<NamingStatement>, (usize, String)> {
+    let statements = scan(text, References::OutsideQuotes)?.into_iter().filter_map(|item| match item {
+        Item::Sql(sql) => Some(NamingStatement { pieces: sql.pieces, names: sql.references }),
+        Item::Meta { .. } => None,
+    });
+    Ok(statements.collect())
+}
+
 fn part_of(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
     MessagePart { sql: dialect.statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
 }
