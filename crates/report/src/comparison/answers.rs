@@ -33,21 +33,30 @@ fn query_of(metric: &Metric) -> Option<&str> {
     metric.id.strip_prefix(ANSWER)?.strip_prefix('/')
 }
 
-/// Says that all queries gave the same answers. `None` if one did not, or a system has none.
+/// Says that all queries that ended gave the same answers. `None` if one did not, or a system has none.
 pub fn alike(evidence: &Evidence) -> Option<String> {
     let mut hashes: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
-    let mut systems = BTreeSet::new();
+    let (mut systems, mut asked) = (BTreeSet::new(), BTreeSet::new());
     for stored in &evidence.measurements {
-        let (Some(query), Some(case)) = (query_of(&stored.measurement.metric), evidence.case(stored.case)) else {
+        let metric = &stored.measurement.metric;
+        if let (Some((_, query)), Some(case)) = (metric.id.split_once('/'), evidence.case(stored.case))
+            && metric.role == Role::Primary
+            && query != ALL_QUERIES
+        {
+            asked.insert((case.benchmark.as_str(), query));
+        }
+        let (Some(query), Some(case)) = (query_of(metric), evidence.case(stored.case)) else {
             continue;
         };
         hashes.entry((&case.benchmark, query)).or_default().insert(stored.measurement.reading.value()?.to_bits());
         systems.insert(&case.system);
     }
     let is_alike = systems.len() > 1 && hashes.values().all(|of_query| of_query.len() == 1);
+    let has_failed = asked.into_iter().any(|query| !hashes.contains_key(&query));
+    let that_ended = if has_failed { " that ended" } else { "" };
     is_alike.then(|| match hashes.len() {
-        1 => "The query gave the same answer everywhere.".to_owned(),
-        queries => format!("All {queries} queries gave the same answers everywhere."),
+        1 => format!("The query{that_ended} gave the same answer everywhere."),
+        queries => format!("All {queries} queries{that_ended} gave the same answers everywhere."),
     })
 }
 

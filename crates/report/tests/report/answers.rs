@@ -1,6 +1,6 @@
 //! A query whose runs gave several answers has no verdict, whatever its times, and is named in the answer.
 
-use model::{Direction, Measurement, Role};
+use model::{Direction, Measurement, Reading, Role};
 use report::gate::{GateRules, RowStatus, gate};
 use report::{Options, compare};
 use store::StoredMeasurement;
@@ -60,4 +60,19 @@ fn a_query_with_other_answers_has_no_verdict_and_is_named() {
     }
     let set = compare(&queries(|_, _| 8.0).evidence, &Options::default()).unwrap();
     assert!(set.answer.ends_with("All 2 queries gave the same answers everywhere."), "{}", set.answer);
+    let mut with_a_failed_one = queries(|_, _| 8.0);
+    let mut failed: Vec<_> = with_a_failed_one
+        .evidence
+        .measurements
+        .iter()
+        .filter(|row| row.measurement.metric.id == "elapsed/q1")
+        .cloned()
+        .collect();
+    for row in &mut failed {
+        row.measurement.metric.id = "elapsed/q3".to_owned();
+        row.measurement.reading = Reading::unavailable("it took longer than its timeout, 1s");
+    }
+    with_a_failed_one.evidence.measurements.extend(failed);
+    let (answer, _) = verdicts(&with_a_failed_one);
+    assert!(answer.contains("All 2 queries that ended gave the same answers everywhere."), "{answer}");
 }
