@@ -371,6 +371,11 @@ pub const READER: Reader = Reader {
     }),
 };
 
+/// A prompt, a quotation, or words above a result.
+fn is_of_mail(line: &str) -> bool {
+    line.starts_with(['$', '#', '>']) || line.trim_end().ends_with(':')
+}
+
 /// What stands around the documents and is not of fio.
 fn lines_around(text: &str) -> Vec<NotUnderstood> {
     let mut lines = lines_outside(text);
@@ -402,11 +407,10 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
     let kept: Vec<&FioDocument> =
         documents.iter().zip(is_on_the_way).filter(|(_, is_left_out)| !is_left_out).map(|(one, _)| one).collect();
     for document in &kept {
-        if !document.note.is_empty() {
-            let first = document.note.lines().next().unwrap_or_default();
+        if let Some(first) = document.note.lines().find(|line| !is_of_mail(line)) {
             imported.notes.push(format!("fio said: {}", said(first)));
         }
-        if let Some(first) = document.behind.lines().next() {
+        if let Some(first) = document.behind.lines().find(|line| !is_of_mail(line)) {
             imported.notes.push(format!("fio said behind its last document: {}", said(first)));
         }
     }

@@ -70,6 +70,11 @@ fn without_changed(line: &str) -> Option<String> {
     Some(format!("{front}Value {MASK} for {name} is the same as existing value {MASK}, no change{rest}"))
 }
 
+/// Tells whether a column of this name, in lower case, holds secrets.
+pub fn is_secret_name(name: &str) -> bool {
+    ["password", "passwd", "passwort", "kennwort", "pwd", "passphrase", "secret"].iter().any(|end| name.ends_with(end))
+}
+
 /// Tells whether the last part of a name is that of a secret.
 fn names_secret(name: &str) -> bool {
     name.rsplit([':', '_']).next().is_some_and(|last| NAMES.iter().any(|end| last.ends_with(end)))
@@ -115,6 +120,11 @@ fn value_of_name(line: &str, name: Range<usize>) -> Option<Range<usize>> {
         Some(behind).filter(|behind| is_apart && !behind.starts_with('-'))
     })?;
     let value = value.trim_start_matches([' ', '\t']);
+    let first = value.split_whitespace().next().unwrap_or_default();
+    if lower.ends_with("pass") && first.contains('.') && first.parse::<f64>().is_ok() {
+        // A pass that took this long.
+        return None;
+    }
     let start = line.len() - value.len();
     let (start, length) = match value.chars().next() {
         Some(quote @ ('"' | '\'')) => (start + 1, value[1..].find(quote).unwrap_or(value.trim_end().len() - 1)),
@@ -123,36 +133,49 @@ fn value_of_name(line: &str, name: Range<usize>) -> Option<Range<usize>> {
     Some(start..start + length).filter(|value| !value.is_empty())
 }
 
-/// Options of clients that take a password, and whether it is a word of its own.
-const SHORT_OPTIONS: [(&str, &str, bool); 14] = [
-    ("go-tpc", "-p", true),
-    ("tiup", "-p", true),
-    ("tpcc_start", "-p", true),
-    ("tpcc_load", "-p", true),
-    ("sshpass", "-p", true),
-    ("mongo", "-p", true),
-    ("redis-cli", "-a", true),
-    ("curl", "-u", true),
-    ("sqlcmd", "-P", true),
-    ("osql", "-P", false),
-    ("bcp", "-P", false),
-    ("mysql", "-p", false),
-    ("mariadb", "-p", false),
-    ("sqlplus", "", true),
+/// Options of clients that take a password: as a word of its own, in the same word, or either way.
+const SHORT_OPTIONS: [(&str, &str, Form); 16] = [
+    ("go-tpc", "-p", Form::Either),
+    ("tiup", "-p", Form::Either),
+    ("tpcc_start", "-p", Form::Either),
+    ("tpcc_load", "-p", Form::Either),
+    ("sshpass", "-p", Form::Either),
+    ("mongo", "-p", Form::Either),
+    ("charbench", "-p", Form::Apart),
+    ("redis-cli", "-a", Form::Apart),
+    ("redis-benchmark", "-a", Form::Apart),
+    ("curl", "-u", Form::Apart),
+    ("sqlcmd", "-P", Form::Either),
+    ("osql", "-P", Form::Either),
+    ("mysql", "-p", Form::Attached),
+    ("mariadb", "-p", Form::Attached),
+    ("sqlplus", "", Form::Apart),
+    ("isql", "", Form::Apart),
 ];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Apart,
+    Attached,
+    Either,
+}
 
 fn value_of_short_option(line: &str, word: Range<usize>) -> Option<Range<usize>> {
     let before = &line[..word.start];
-    let (client, option, is_apart) = SHORT_OPTIONS.iter().find(|(client, option, _)| {
+    let (_, option, form) = SHORT_OPTIONS.iter().find(|(client, option, _)| {
         before.contains(client) && !option.is_empty() && line[word.clone()].starts_with(option)
             || option.is_empty() && line[word.clone()] == **client
     })?;
     let rest = if option.is_empty() { &line[word.end..] } else { &line[word.start + option.len()..] };
-    let value = if *is_apart { rest.strip_prefix(' ')?.trim_start() } else { rest };
+    let value = match (form, rest.strip_prefix(' ')) {
+        (Form::Apart | Form::Either, Some(next)) => next.trim_start(),
+        (Form::Attached | Form::Either, None) => rest,
+        _ => return None,
+    };
     let start = line.len() - value.len();
     let length = value.find(char::is_whitespace).unwrap_or(value.len());
     // `sqlplus bench/secret@db`, but not `sqlplus -s`.
-    let is_login = *client != "sqlplus" || value[..length].contains('/') && !value.starts_with('@');
+    let is_login = !option.is_empty() || value[..length].contains('/') && !value.starts_with('@');
     Some(start..start + length).filter(|value| !value.is_empty() && is_login)
 }
 
@@ -214,6 +237,10 @@ mod tests {
             ("Kennwort = hunter2", "Kennwort = ***"),
             ("tiup bench tpcc -U root -p hunter2 -P 4000", "tiup bench tpcc -U root -p *** -P 4000"),
             ("mongosh -p hunter2 db", "mongosh -p *** db"),
+            ("tiup bench tpcc -H 10.0.0.1 -T 32 -phunter2 run", "tiup bench tpcc -H 10.0.0.1 -T 32 -p*** run"),
+            ("$ sqlcmd -Phunter2", "$ sqlcmd -P***"),
+            ("sshpass -phunter2 ssh db", "sshpass -p*** ssh db"),
+            ("isql SYSDBA/hunter2@db", "isql ***"),
             ("osql -Usa -Phunter2 -i x.sql", "osql -Usa -P*** -i x.sql"),
             ("mysqlslap -uroot -phunter2 -P 3306", "mysqlslap -uroot -p*** -P 3306"),
             ("go-tpc tpcc -U root -p hunter2 -P 4000 run", "go-tpc tpcc -U root -p *** -P 4000 run"),
@@ -231,6 +258,7 @@ mod tests {
             "mysql: [Warning] Using a password on the command line interface can be insecure.",
             "password_encryption = scram-sha-256",
             "bypass: 12.5",
+            "first_pass: 12.1 ms",
             "mysqlslap -p --engine=innodb",
             "Enter password: ",
         ] {

@@ -215,7 +215,7 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["."], &["no system is named", "etalon run disk:."]);
     says(&["no.sql", "sim:"], &["cannot read the script `no.sql`"]);
     says(&["sim:", "disk:."], &["no benchmark in common"]);
-    says(&["quickstart", "sim:"], &["`quickstart` is a plan", "etalon run quickstart --system sim:"]);
+    says(&["quickstart", "sim:"], &["`quickstart` is a plan", "quickstart --system sim:`"]);
     says(&["sim:", "quickstart"], &["`quickstart` is a plan", "--system NAME=URL"]);
     says(&["quickstart", "--clients", "4"], &["--set 'benchmarks.*.clients=[4]'"]);
     says(&["quickstart", "--for", "1s"], &["`--for 1s` is too short for a verdict"]);

@@ -298,3 +298,15 @@ fn names_of_files_hold_system_case_and_run() {
         .etalon(&["import", "n/pg15_8_1.txt", "n/pg15_8_2.txt", "n/pg16_8_1.txt", "-o", "few"])
         .says(0, &["3 systems"]);
 }
+
+#[test]
+fn folders_of_runs_hold_those_of_systems() {
+    let scene = Scene::new();
+    for run in 1..4 {
+        for (system, factor) in [("old", 1.0), ("new", 1.1)] {
+            std::fs::create_dir_all(scene.path().join(format!("all/{run}/{system}"))).unwrap();
+            scene.write(&format!("all/{run}/{system}/pgbench.log"), &pgbench(f64::from(1000 + run) * factor));
+        }
+    }
+    scene.etalon(&["import", "all", "-o", "s"]).says(0, &["6 runs of 2 systems: new, old", "the baseline is old"]);
+}

@@ -34,8 +34,27 @@ pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<Stri
             numbers.entry((shape_of_name(tokens), at)).or_default().insert(number);
         }
     }
-    all.iter().map(|tokens| bare_name(tokens, &numbers)).collect()
+    let mut days: BTreeMap<String, usize> = BTreeMap::new();
+    all.iter().for_each(|tokens| *days.entry(day(tokens)).or_default() += 1);
+    // Days with several runs each are of different systems or states.
+    let tell_apart = days.len() > 1 && !days.contains_key("") && days.values().all(|count| *count > 1);
+    let bare = all.iter().map(|tokens| (bare_name(tokens, &numbers), day(tokens)));
+    bare.map(|(name, day)| match (tell_apart, name.is_empty()) {
+        (true, true) => day,
+        (true, false) => format!("{day}-{name}"),
+        (false, _) => name,
+    })
+    .collect()
 }
+
+/// The day of a date in a name; empty if there is none.
+fn day(tokens: &[&str]) -> String {
+    let date = date(tokens);
+    tokens.get(date.start..(date.start + 5).min(date.end)).unwrap_or_default().concat()
+}
+
+/// Endings of files that were rotated.
+const ENDINGS: [&str; 3] = ["log", "out", "txt"];
 
 /// The numbers at a place of names that are alike but for their numbers.
 type Numbers = BTreeMap<(String, usize), BTreeSet<u64>>;
@@ -53,8 +72,9 @@ fn bare_name(tokens: &[&str], numbers: &Numbers) -> String {
         !is_number(token) || !(date.contains(at) || is_long || run == Some(*at))
     });
     let name: String = kept.map(|(_, token)| *token).collect();
-    let parts = name.split(['-', '_', ' ', '.']).filter(|part| !part.is_empty());
-    parts.filter(|part| !RUNS.contains(&part.to_lowercase().as_str())).collect::<Vec<_>>().join("-")
+    let parts = name.split(['-', '_', ' ', '.']).filter(|part| part.contains(char::is_alphanumeric));
+    let parts = parts.filter(|part| !RUNS.contains(&part.to_lowercase().as_str()) && !ENDINGS.contains(part));
+    parts.collect::<Vec<_>>().join("-")
 }
 
 /// The number of a name that counts runs: the last one that a word says to do so, or else the last that counts up among the names.
@@ -138,6 +158,15 @@ mod tests {
         check_as(Counting::WholeNames, &["host-1", "host-2"], &["host-1", "host-2"]);
         check_as(Counting::WholeNames, &["1", "2"], &["", ""]);
         check_as(Counting::WholeNames, &["sync_on_run1", "sync_on_run2"], &["sync-on", "sync-on"]);
+    }
+
+    #[test]
+    fn downloads_and_rotated_logs_are_runs_and_days_are_none() {
+        check(&["old", "old (1)", "old (2)"], &["old", "old", "old"]);
+        check(&["old", "old.log", "old.log"], &["old", "old", "old"]);
+        let days = ["2026-11-26_pgbench_1", "2026-11-26_pgbench_2", "2026-11-27_pgbench_1", "2026-11-27_pgbench_2"];
+        check(&days, &["2026-11-26-pgbench", "2026-11-26-pgbench", "2026-11-27-pgbench", "2026-11-27-pgbench"]);
+        check(&["2026-11-26_1", "2026-11-27_1"], &["", ""]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! hyperfine's `--export-json`: each time is a run of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Role, Value};
+use indexmap::IndexMap;
+use model::{Measurement, Reading, Role, Value};
 use serde_json::Value as Json;
 
 use super::figures::{Figures, documents, json_key, json_number, lines_outside};
@@ -72,6 +73,73 @@ fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult>
         .collect()
 }
 
+/// Makes one result of the times of each call, where several calls are of one case: times within a call are alike by what they share,
+/// its caches and the minute, so that they are no repetitions of each other.
+pub fn one_result_per_call(imports: &mut [Imported]) {
+    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
+    for import in imports.iter().filter(|import| import.tool == READER.name) {
+        let cases: BTreeSet<String> = import.results.iter().map(case_of).collect();
+        cases.into_iter().for_each(|case| *calls.entry(case).or_default() += 1);
+    }
+    for import in imports.iter_mut().filter(|import| import.tool == READER.name) {
+        let mut means: IndexMap<String, (ImportedResult, Vec<f64>)> = IndexMap::new();
+        let mut kept = Vec::new();
+        for result in std::mem::take(&mut import.results) {
+            let case = case_of(&result);
+            match elapsed(&result).filter(|_| calls.get(&case).is_some_and(|calls| *calls > 1)) {
+                Some(time) => means.entry(case).or_insert_with(|| (result, Vec::new())).1.push(time),
+                None => kept.push(result),
+            }
+        }
+        if means.values().any(|(_, times)| times.len() > 1) {
+            import.notes.push("the times of a call count as one, their mean, since there are several calls".to_owned());
+        }
+        import.results.extend(means.into_values().map(|(mut result, times)| {
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            result.measurements.iter_mut().for_each(|measurement| measurement.reading = Reading::Value(mean));
+            result
+        }));
+        import.results.append(&mut kept);
+    }
+}
+
+fn case_of(result: &ImportedResult) -> String {
+    format!("{:?}", (&result.system, &result.keys))
+}
+
+fn elapsed(result: &ImportedResult) -> Option<f64> {
+    match result.measurements.as_slice() {
+        [Measurement { reading: Reading::Value(time), .. }] => Some(*time),
+        _ => None,
+    }
+}
+
 fn exit_code(json: &Json, at: usize) -> Option<i64> {
     json.get("exit_codes").and_then(Json::as_array).and_then(|codes| codes.get(at)).and_then(Json::as_i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(times: &[f64]) -> Imported {
+        let mut import = Imported::new(READER.name, "f", []);
+        import.results.extend(times.iter().map(|time| {
+            let mut figures = Figures::default();
+            figures.cost("elapsed", "s", Role::Primary, Some(*time));
+            ImportedResult { measurements: figures.measurements, ..ImportedResult::new("a", "hyperfine") }
+        }));
+        import
+    }
+
+    #[test]
+    fn times_of_several_calls_count_as_one_each() {
+        let mut alone = [call(&[1.0, 2.0, 3.0])];
+        one_result_per_call(&mut alone);
+        assert_eq!(alone[0].results.len(), 3, "of one call there is nothing else");
+        let mut several = [call(&[1.0, 2.0, 3.0]), call(&[2.0, 4.0])];
+        one_result_per_call(&mut several);
+        let found: Vec<Option<f64>> = several.iter().map(|import| elapsed(&import.results[0])).collect();
+        assert_eq!((found, several[0].results.len(), several[1].results.len()), (vec![Some(2.0), Some(3.0)], 1, 1));
+    }
 }

@@ -102,7 +102,12 @@ fn figure(line: &str) -> Option<(&str, &str, f64)> {
 
 /// `bin/ycsb run mongodb -P workloads/workloada`, as a shell repeats it.
 fn shell_command(line: &str) -> Option<&str> {
-    phase_and_database(line, &["ycsb", "ycsb.sh"]).map(|_| line)
+    phase_and_database(line, &["ycsb", "ycsb.sh"]).map(|_| line).or_else(|| java_command(line))
+}
+
+/// The arguments of the line that `bin/ycsb` prints: `java -cp … site.ycsb.Client -t -db … -threads 64`.
+fn java_command(line: &str) -> Option<&str> {
+    ["site.ycsb.Client ", "com.yahoo.ycsb.Client "].iter().find_map(|class| Some(line.split_once(class)?.1))
 }
 
 /// What its command says, and what its operations show.
@@ -238,6 +243,14 @@ fn ended(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_line_of_java_is_a_command() {
+        let line = "/usr/bin/java -cp a.jar site.ycsb.Client -t -P workloads/workloada -threads 64 -p recordcount=1000";
+        let command = shell_command(line).unwrap();
+        assert_eq!(word_behind(command, "-threads"), Some("64"));
+        assert_eq!(property(command, "recordcount"), Some("1000"));
+    }
 
     #[test]
     fn a_command_holds_for_all_outputs_below_it() {

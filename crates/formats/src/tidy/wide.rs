@@ -7,6 +7,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Ro
 use super::{key_value, records, separator};
 use crate::imported::{direction_of, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
+use crate::secrets::is_secret_name;
 use crate::text::{number, shortened};
 use crate::{FormatError, Imported, ImportedResult};
 
@@ -257,7 +258,10 @@ impl Wide {
         if self.is_of_systems(column) {
             return Meaning::System;
         }
-        if COUNTS.contains(&name.trim().to_lowercase().as_str()) {
+        let bare = name.trim().to_lowercase();
+        let is_moment =
+            !self.is_numeric(column) && (TIMES.contains(&bare.as_str()) || ["date", "datetime"].contains(&&*bare));
+        if COUNTS.contains(&bare.as_str()) || is_moment || is_secret_name(&bare) {
             return Meaning::Ignore;
         }
         if !self.is_numeric(column) {
@@ -335,7 +339,22 @@ impl Wide {
 /// Columns that say when a row was measured.
 const TIMES: [&str; 10] = ["time", "t", "second", "seconds", "sec", "s", "elapsed", "timestamp", "ts", "epoch"];
 /// Columns that count rows.
-const COUNTS: [&str; 8] = ["run", "rep", "repetition", "iteration", "iter", "round", "trial", "#"];
+const COUNTS: [&str; 14] = [
+    "run",
+    "runs",
+    "rep",
+    "repeat",
+    "repetition",
+    "iteration",
+    "iter",
+    "round",
+    "trial",
+    "attempt",
+    "#",
+    "lauf",
+    "durchlauf",
+    "wiederholung",
+];
 /// Figures of many values.
 const STATISTICS: [&str; 12] =
     ["avg", "average", "mean", "median", "min", "max", "minimum", "maximum", "stddev", "sd", "sum", "total"];
@@ -483,6 +502,7 @@ fn results(
         match meaning {
             Meaning::System => cell.clone_into(&mut system),
             Meaning::Benchmark => cell.clone_into(&mut benchmark),
+            Meaning::Key if is_secret_name(&name.to_lowercase()) => {}
             Meaning::Key => {
                 let value = if cell.is_empty() { Value::Text("(none)".to_owned()) } else { key_value(cell) };
                 keys.insert(name.clone(), value);

@@ -42,9 +42,15 @@ pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Plac
     let labels = labels(imports, places);
     let mut remarks = Vec::new();
     if let Some((_, folders)) = parted_case(imports, &labels, |label| &label.folder) {
-        put_key(imports, &labels, FOLDER, |label| &label.folder);
         let shown = shown(&folders);
-        remarks.push(format!("results in different folders ({shown}) are different cases, by the key `{FOLDER}`"));
+        let systems: BTreeSet<&str> = places.values().map(|place| place.system.as_str()).collect();
+        if is_alone && systems.len() == 1 && !places.values().any(|place| place.is_named) {
+            rename_systems(imports, &labels, |label| &label.folder);
+            remarks.push(format!("results in different folders ({shown}) are of different systems"));
+        } else {
+            put_key(imports, &labels, FOLDER, |label| &label.folder);
+            remarks.push(format!("results in different folders ({shown}) are different cases, by the key `{FOLDER}`"));
+        }
     }
     remarks.extend(tell_names_apart(imports, places, &labels, is_alone));
     remarks
@@ -88,7 +94,7 @@ fn tell_names_apart(
         put_key(imports, labels, FILE, |label| &label.file);
         return Some(format!("files of different names ({shown}) are different cases, by the key `{FILE}`"));
     }
-    rename_systems(imports, labels);
+    rename_systems(imports, labels, |label| &label.file);
     Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
@@ -243,23 +249,21 @@ pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<Stri
     if systems.len() < 2 || systems.contains("") || counts.len() != 1 || counts.contains(&1) {
         return None;
     }
-    rename_systems(imports, &labels);
+    rename_systems(imports, &labels, |label| &label.file);
     Some(format!(
         "files whose names differ by a number at their end are runs of one system ({}); `NAME=FILE` for each makes systems of them",
         shown(&systems)
     ))
 }
 
-fn rename_systems(imports: &mut [Imported], labels: &Labels) {
+fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) -> &String) {
     for import in imports {
-        let Some(file) = label_of(labels, import).map(|label| &label.file).filter(|file| !file.is_empty()) else {
-            continue;
-        };
+        let Some(name) = label_of(labels, import).map(part).filter(|part| !part.is_empty()) else { continue };
         for result in &mut import.results {
             if let Some(facts) = import.facts.get(&result.system).cloned() {
-                import.facts.entry(file.clone()).or_insert(facts);
+                import.facts.entry(name.clone()).or_insert(facts);
             }
-            result.system.clone_from(file);
+            result.system.clone_from(name);
         }
     }
 }

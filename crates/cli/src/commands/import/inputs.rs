@@ -206,7 +206,10 @@ pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<(Str
             !parts.is_empty() && parts.iter().all(|path| path.get(*at).is_some() && path.get(*at) == parts[0].get(*at))
         })
         .count();
-    let count_runs = parts.iter().all(|path| path.get(depth).is_some_and(|part| is_number_of_run(part)));
+    // Plain numbers count runs where folders in them may be systems.
+    let is_count = |part: &String| part.bytes().all(|byte| byte.is_ascii_digit());
+    let count_runs = parts.iter().all(|path| path.get(depth).is_some_and(|part| is_number_of_run(part)))
+        || parts.iter().all(|path| path.len() > depth + 1 && is_count(&path[depth]));
     let are_same = parts.iter().all(|path| path.len() == depth);
     let system_and_rest = parts.into_iter().map(|mut path| {
         let mut rest = if are_same { path.clone() } else { path.split_off(depth) };

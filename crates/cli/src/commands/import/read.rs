@@ -104,6 +104,7 @@ impl<'a> Reading<'a> {
             self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
             self.read_once(inputs)?;
         }
+        formats::readers::hyperfine::one_result_per_call(&mut self.imports);
         copies::leave_out_copies(&mut self.imports);
         let sources: Vec<String> = inputs.iter().map(|input| input.path.display().to_string()).collect();
         if inputs.iter().all(|input| input.kind == Kind::File && input.named_by == NamedBy::File)
