@@ -436,6 +436,9 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
+/// How long the answer to a sample within a run is waited for.
+const LONGEST_SAMPLE: Duration = Duration::from_secs(5);
+
 /// Result of a query.
 pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
     let tried = format!("run `{sql}`");
@@ -517,7 +520,17 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
         let Some(sql) = self.server.row_lock_waiters() else { return Ok(None) };
-        self.ask(|client| scalar_of::<S>(client, sql)).map(|waiting| u64::try_from(waiting).ok())
+        // A load waits for this question at its end, and a server that has frozen does not answer it.
+        let waiting = self.ask(|client| {
+            client.limit(LONGEST_SAMPLE);
+            let waiting = scalar_of::<S>(client, sql);
+            client.lift_limit();
+            waiting.map_err(|failure| match failure.kind {
+                FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
+                _ => failure,
+            })
+        });
+        waiting.map(|waiting| u64::try_from(waiting).ok())
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
