@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use model::{Direction, Mark, MarkKind, Quantity, Reading};
 
+use crate::readers::hyperfine;
 use crate::{Imported, ImportedResult, tidy};
 
 /// Digits of a result's figures together, from which on chance does not give the same ones again.
@@ -21,6 +22,8 @@ const TELLING_FIGURES: usize = 2;
 /// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
 /// twice, and an output that stands twice in a text, are no repetitions. Of few digits several in the same order are copies.
 pub fn leave_out_copies(imports: &mut [Imported]) {
+    // Times of one call are equal by chance where they are rounded.
+    hyperfine::one_result_per_call(imports);
     let mut known: BTreeSet<String> = BTreeSet::new();
     for import in imports.iter_mut() {
         if is_table(import) {
@@ -119,7 +122,7 @@ pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
                 if result.system != *one && result.system != *other {
                     return true;
                 }
-                if others.get(&case_of(result)) == Some(&0) {
+                if others.get(&result.case()) == Some(&0) {
                     result.marks.push(Mark::new(MarkKind::NoRepetition, note.clone()));
                     return true;
                 }
@@ -145,12 +148,12 @@ pub fn mark_equal_results(imports: &mut [Imported]) {
             figures([result]).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES
         };
         if is_telling {
-            cases.entry((result.system.clone(), case_of(result))).or_default().push(figures_of(result));
+            cases.entry((result.system.clone(), result.case())).or_default().push(figures_of(result));
         }
     }
     cases.retain(|_, figures| figures.len() > 2 && figures.iter().all(|one| *one == figures[0]));
     for result in imports.iter_mut().flat_map(|import| &mut import.results) {
-        if cases.contains_key(&(result.system.clone(), case_of(result))) {
+        if cases.contains_key(&(result.system.clone(), result.case())) {
             result.marks.push(Mark::new(MarkKind::NoRepetition, "they equal each other in every figure"));
         }
     }
@@ -169,7 +172,7 @@ fn has_measured_figure(result: &ImportedResult) -> bool {
 fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<String>) -> BTreeMap<String, usize> {
     let mut others = BTreeMap::new();
     for result in imports.iter().flat_map(|import| &import.results).filter(|result| of.contains(&&result.system)) {
-        *others.entry(case_of(result)).or_default() += usize::from(!figures.contains(&figures_of(result)));
+        *others.entry(result.case()).or_default() += usize::from(!figures.contains(&figures_of(result)));
     }
     others
 }
@@ -177,11 +180,6 @@ fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<Str
 /// A table's author makes each row a repetition.
 fn is_table(import: &Imported) -> bool {
     [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool)
-}
-
-/// The benchmark and the keys.
-fn case_of(result: &ImportedResult) -> String {
-    format!("{}\n{:?}\n", result.benchmark, result.keys)
 }
 
 /// How many results are of the first one's run: its parts, such as statements, follow the whole.
@@ -197,7 +195,7 @@ fn text_of(result: &ImportedResult) -> String {
 
 /// The case and all figures. Failed runs have none.
 fn figures_of(result: &ImportedResult) -> String {
-    let mut text = case_of(result);
+    let mut text = result.case() + "\n";
     for measurement in &result.measurements {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{} {:?}", measurement.metric.id, measurement.reading);

@@ -541,7 +541,6 @@ mod tests {
             notes: Vec::new(),
             loads: BTreeSet::new(),
             above: Vec::new(),
-            head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

@@ -505,7 +505,8 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
     let failed = side.failed_of(&all);
-    let whole = document.sum.as_ref().filter(|_| side.jobs.len() == document.jobs.len()).and_then(of);
+    let is_all = side.jobs.len() == document.jobs.len();
+    let whole = if is_all { document.sum.as_ref().and_then(of) } else { None };
     result.measurements = measurements(&all, whole, &durations, failed);
     result.measurements.push(failed_share(side, &all, failed));
     result.measurements.extend(cpu_per_io(document, side));
@@ -618,11 +619,10 @@ fn percentile(
     rank: f64,
 ) -> Option<Reading> {
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
+    let merged_ns = whole.and_then(|whole| completion_at(whole, rank));
     let why_not = match (all, failed) {
         ([one], Some(0)) => return completion_at(one, rank).map(in_us),
-        (_, Some(0)) if whole.is_some_and(|whole| completion_at(whole, rank).is_some()) => {
-            return whole.and_then(|whole| completion_at(whole, rank)).map(in_us);
-        }
+        (_, Some(0)) if merged_ns.is_some() => return merged_ns.map(in_us),
         (_, Some(failed)) if binned.count() == samples && samples > 0 => {
             match binned.quantile_ns(rank / 100.0, failed) {
                 Ok(ns) => return Some(in_us(ns as f64)),

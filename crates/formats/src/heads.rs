@@ -53,7 +53,9 @@ fn is_setting(line: &str) -> bool {
 pub(crate) fn facts(system: &str, lines: &[String], everywhere: &[String]) -> BTreeMap<String, String> {
     let (mut facts, mut others) = (BTreeMap::new(), Vec::new());
     for line in lines {
-        if let Some((name, value)) = line.split_once('=').filter(|_| is_setting(line)) {
+        if is_setting(line)
+            && let Some((name, value)) = line.split_once('=')
+        {
             facts.insert(format!("setting.{}", name.trim()), value.trim().to_owned());
         } else if !everywhere.contains(line) && !line.contains(system) && !loads::is_command(line) {
             others.push(line.as_str());
@@ -85,7 +87,7 @@ pub(crate) const WAREHOUSES_UNKNOWN: &str = "the number of warehouses";
 /// Puts the warehouses that a caption names into the keys of results whose tool does not print them.
 pub(crate) fn put_warehouses(imports: &mut [Imported]) {
     for import in imports.iter_mut().filter(|import| import.unknown.iter().any(|what| what == WAREHOUSES_UNKNOWN)) {
-        let of_head = import.head.iter().find_map(|line| warehouses(line));
+        let of_head = captions(import.above.iter().map(String::as_str)).iter().find_map(|line| warehouses(line));
         for result in &mut import.results {
             let caption = result.keys.get(CAPTION).map(ToString::to_string);
             if let Some(count) =
@@ -114,16 +116,16 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     let mut by_case: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (at, import) in imports.iter().enumerate() {
         for result in import.results.iter().filter(|result| !result.keys.contains_key(CAPTION)) {
-            by_case.entry(case_of(result)).or_default().insert(at);
+            by_case.entry(result.case_of_system()).or_default().insert(at);
         }
     }
     by_case.retain(|_, files| files.len() > 1);
     let groups: BTreeSet<&BTreeSet<usize>> = by_case.values().collect();
     let mut names: BTreeMap<usize, (&str, String)> = BTreeMap::new();
     for group in groups {
-        let heads: Vec<&[String]> = group.iter().map(|at| imports[*at].head.as_slice()).collect();
-        let captions = between::captions_of_files(&heads);
         let above: Vec<&[String]> = group.iter().map(|at| imports[*at].above.as_slice()).collect();
+        let heads: Vec<Vec<String>> = above.iter().map(|lines| captions(lines.iter().map(String::as_str))).collect();
+        let captions = between::captions_of_files(&heads.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let groups = lines_of_groups(&above);
         let (key, found) = if captions.iter().collect::<BTreeSet<_>>().len() > 1 {
             (CAPTION, between::names(&captions))
@@ -137,7 +139,7 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     }
     for (at, (key, name)) in names.into_iter().filter(|(_, (_, name))| !name.is_empty()) {
         let import = &mut imports[at];
-        for result in import.results.iter_mut().filter(|result| by_case.contains_key(&case_of(result))) {
+        for result in import.results.iter_mut().filter(|result| by_case.contains_key(&result.case_of_system())) {
             result.keys.insert(key.to_owned(), Value::Text(name.clone()));
         }
         import
@@ -153,17 +155,12 @@ fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
     let mut files: BTreeMap<String, usize> = BTreeMap::new();
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for of_file in &lines {
-        of_file
-            .iter()
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .for_each(|line| *files.entry(line.clone()).or_default() += 1);
-        of_file
-            .iter()
-            .map(|line| kind(line))
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .for_each(|kind| *kinds.entry(kind).or_default() += 1);
+        for line in of_file.iter().collect::<BTreeSet<_>>() {
+            *files.entry(line.clone()).or_default() += 1;
+        }
+        for kind in of_file.iter().map(|line| kind(line)).collect::<BTreeSet<_>>() {
+            *kinds.entry(kind).or_default() += 1;
+        }
     }
     for of_file in &mut lines {
         of_file.retain(|line| files[line] > 1 && files[line] < above.len() && kinds[&kind(line)] == above.len());
@@ -178,10 +175,6 @@ fn kind(line: &str) -> String {
     let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let first = words.find(|word| word.contains(char::is_alphabetic)).unwrap_or_default();
     if VALUES.contains(&first.as_str()) { String::new() } else { first }
-}
-
-fn case_of(result: &crate::ImportedResult) -> String {
-    format!("{:?}", (&result.system, &result.benchmark, &result.keys))
 }
 
 fn stem(source: &str) -> String {

@@ -32,8 +32,6 @@ pub struct Imported {
     pub loads: BTreeSet<String>,
     /// The lines above its first result that no reader knows.
     pub above: Vec<String>,
-    /// Those of them that are settings and captions.
-    pub head: Vec<String>,
     /// If étalon exported the file.
     pub rules: Option<ExportedRules>,
     /// The facts by system.
@@ -92,6 +90,16 @@ impl ImportedResult {
         }
     }
 
+    /// Text that all results of one case have in common.
+    pub fn case(&self) -> String {
+        format!("{:?}", (&self.benchmark, &self.keys))
+    }
+
+    /// The same of one system's.
+    pub fn case_of_system(&self) -> String {
+        format!("{:?}", (&self.system, &self.benchmark, &self.keys))
+    }
+
     /// A run that failed: it keeps its place among the repetitions, so that nothing is judged by those alone that did not.
     pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
         ImportedResult { dropped: Some((RunState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
@@ -110,7 +118,6 @@ impl Imported {
             notes: Vec::new(),
             loads: BTreeSet::new(),
             above: Vec::new(),
-            head: Vec::new(),
             rules: None,
             facts: BTreeMap::new(),
         }

@@ -21,14 +21,14 @@ pub(crate) fn tell_lengths_apart(imports: &mut [Imported]) {
     for result in imports.iter().flat_map(|import| &import.results).filter(|result| result.dropped.is_none()) {
         let asked = asked_s(result);
         by_case
-            .entry(case_of(result))
+            .entry(result.case_of_system())
             .and_modify(|known| *known = known.zip(asked).map(|((low, high), s)| (low.min(s), high.max(s))))
             .or_insert(asked.map(|s| (s, s)));
     }
     by_case.retain(|_, range| range.is_some_and(|(low, high)| high > UNLIKE * low));
     for import in imports {
         let mut is_any = false;
-        for result in import.results.iter_mut().filter(|result| by_case.contains_key(&case_of(result))) {
+        for result in import.results.iter_mut().filter(|result| by_case.contains_key(&result.case_of_system())) {
             if let Some(asked) = asked_s(result) {
                 result.keys.insert(DURATION.to_owned(), Value::Text(format!("{asked} s")));
                 is_any = true;
@@ -46,10 +46,6 @@ fn asked_s(result: &ImportedResult) -> Option<f64> {
     let step = if took.fract() == 0.0 { 1.0 } else { STEP_S };
     let asked = (took / step).round() * step;
     ((took - asked).abs() <= OFF * asked).then_some(asked)
-}
-
-fn case_of(result: &ImportedResult) -> String {
-    format!("{:?}", (&result.system, &result.benchmark, &result.keys))
 }
 
 #[cfg(test)]

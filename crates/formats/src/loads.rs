@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use model::Value;
 
 use crate::imported::UNKNOWN_BENCHMARK;
-use crate::{Imported, between, heads, lengths};
+use crate::{Imported, ImportedResult, between, heads, lengths};
 
 /// The key of results whose loads differ.
 pub const LOAD: &str = "load";
@@ -20,8 +20,7 @@ pub fn tell_loads_apart(imports: &mut [Imported]) {
     heads::tell_files_apart(imports);
     let mut by_case: BTreeMap<String, Vec<&BTreeSet<String>>> = BTreeMap::new();
     for import in imports.iter().filter(|import| !import.loads.is_empty()) {
-        let cases: BTreeSet<String> =
-            import.results.iter().map(|one| format!("{:?}", (&one.benchmark, &one.keys))).collect();
+        let cases: BTreeSet<String> = import.results.iter().map(ImportedResult::case).collect();
         cases.into_iter().for_each(|case| by_case.entry(case).or_default().push(&import.loads));
     }
     // A text may show the commands of several cases.
@@ -32,7 +31,7 @@ pub fn tell_loads_apart(imports: &mut [Imported]) {
     for (import, name) in imports.iter_mut().zip(names).filter(|(_, name)| !name.is_empty()) {
         let mut is_any = false;
         for result in import.results.iter_mut().filter(|result| result.benchmark != UNKNOWN_BENCHMARK) {
-            if different.contains(&format!("{:?}", (&result.benchmark, &result.keys))) {
+            if different.contains(&result.case()) {
                 result.keys.insert(LOAD.to_owned(), Value::Text(name.clone()));
                 is_any = true;
             }

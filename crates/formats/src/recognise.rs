@@ -252,7 +252,7 @@ fn distinct(captions: &[Vec<String>]) -> usize {
 fn has_repetitions(read: &Read) -> bool {
     let mut cases = BTreeSet::new();
     let mut results = read.imports.iter().flat_map(|import| &import.results);
-    results.any(|result| !cases.insert(format!("{:?}", (&result.benchmark, &result.keys))))
+    results.any(|result| !cases.insert(result.case()))
 }
 
 /// Blocks that hold whole results: each ends where it alone gives the next results of the whole text. `None` if that cannot be found.
@@ -406,7 +406,7 @@ fn have_different_cases(parts: &[Part], of: &[usize]) -> bool {
     of.iter().flat_map(|at| parts[*at].read.imports.iter().map(|import| (*at, import))).all(|(at, import)| {
         let path = parts[at].section.path.words.as_slice();
         import.results.iter().all(|result| {
-            let case = format!("{:?}", (&result.benchmark, &result.keys));
+            let case = result.case();
             result.benchmark != UNKNOWN_BENCHMARK && *cases.entry(case).or_insert(path) == path
         })
     })
@@ -463,11 +463,9 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     let lines = numbered(whole).filter(|(_, line)| !line.trim().is_empty());
     let above = lines.take_while(|(number, _)| is_strange(*number)).map(|(_, line)| line.trim());
     let above: Vec<String> = above.take(heads::MOST_LINES).map(str::to_owned).collect();
-    let head = heads::captions(above.iter().map(String::as_str));
     for import in &mut all.imports {
         import.loads.clone_from(&loads);
         import.above.clone_from(&above);
-        import.head.clone_from(&head);
     }
     all.not_understood = strange
         .into_iter()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use model::plan::{MASK, redact_words};
+use model::plan::{MASK, is_secret_key, redact_words};
 
 /// The text with `***` in the place of each password. Every line keeps its number. What étalon exported holds none.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
@@ -72,7 +72,7 @@ fn without_changed(line: &str) -> Option<String> {
 
 /// Tells whether a column of this name, in lower case, holds secrets.
 pub fn is_secret_name(name: &str) -> bool {
-    ["password", "passwd", "passwort", "kennwort", "pwd", "passphrase", "secret"].iter().any(|end| name.ends_with(end))
+    is_secret_key(name) || name.ends_with("passwort") || name.ends_with("kennwort")
 }
 
 /// Tells whether the last part of a name is that of a secret.

@@ -525,7 +525,7 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
 
 /// The script of sysbench that a file is named after: its output does not name it.
 fn script_named(source: &str) -> Option<&'static str> {
-    /// Of <https://github.com/akopytov/sysbench/tree/master/src/lua>, longer names first.
+    /// Names from <https://github.com/akopytov/sysbench/tree/master/src/lua>, longer ones first.
     const SCRIPTS: [&str; 11] = [
         "oltp_update_non_index",
         "select_random_points",

@@ -78,17 +78,19 @@ fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult>
 pub fn one_result_per_call(imports: &mut [Imported]) {
     let mut calls: BTreeMap<String, usize> = BTreeMap::new();
     for import in imports.iter().filter(|import| import.tool == READER.name) {
-        let cases: BTreeSet<String> = import.results.iter().map(case_of).collect();
+        let cases: BTreeSet<String> = import.results.iter().map(ImportedResult::case_of_system).collect();
         cases.into_iter().for_each(|case| *calls.entry(case).or_default() += 1);
     }
     for import in imports.iter_mut().filter(|import| import.tool == READER.name) {
         let mut means: IndexMap<String, (ImportedResult, Vec<f64>)> = IndexMap::new();
         let mut kept = Vec::new();
         for result in std::mem::take(&mut import.results) {
-            let case = case_of(&result);
-            match elapsed(&result).filter(|_| calls.get(&case).is_some_and(|calls| *calls > 1)) {
-                Some(time) => means.entry(case).or_insert_with(|| (result, Vec::new())).1.push(time),
-                None => kept.push(result),
+            let case = result.case_of_system();
+            match elapsed(&result) {
+                Some(time) if calls.get(&case).is_some_and(|calls| *calls > 1) => {
+                    means.entry(case).or_insert_with(|| (result, Vec::new())).1.push(time);
+                }
+                _ => kept.push(result),
             }
         }
         if means.values().any(|(_, times)| times.len() > 1) {
@@ -101,10 +103,6 @@ pub fn one_result_per_call(imports: &mut [Imported]) {
         }));
         import.results.append(&mut kept);
     }
-}
-
-fn case_of(result: &ImportedResult) -> String {
-    format!("{:?}", (&result.system, &result.keys))
 }
 
 fn elapsed(result: &ImportedResult) -> Option<f64> {

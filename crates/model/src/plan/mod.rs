@@ -35,7 +35,9 @@ use crate::value::{Point, Value};
 pub use changes::{Changes, Form, NamedSystem};
 pub use error::{PlanError, PlanErrors};
 pub use fleet::{CLIENTS_ON, FleetPlan};
-pub use redact::{MASK, Unmasked, percent_decoded, redact_text, redact_url, redact_words, without_password};
+pub use redact::{
+    MASK, Unmasked, is_secret_key, percent_decoded, redact_text, redact_url, redact_words, without_password,
+};
 pub use reference::reference;
 pub use schema::json_schema;
 pub use setting::{LONGEST_SETTING_BYTES, setting_fault};

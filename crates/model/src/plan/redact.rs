@@ -295,7 +295,8 @@ fn value_length(text: &str) -> usize {
     text.len()
 }
 
-fn is_secret_key(key: &str) -> bool {
+/// Tells whether a key's value is a secret.
+pub fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| key.ends_with(word))
 }

@@ -33,6 +33,9 @@ pub struct Label {
     file: String,
 }
 
+/// The results of each source.
+type BySource<'i> = BTreeMap<&'i str, Vec<&'i ImportedResult>>;
+
 /// The labels by source.
 type Labels = BTreeMap<String, Label>;
 
@@ -71,7 +74,7 @@ fn tell_names_apart(
     let systems: BTreeSet<&str> = imports.iter().flat_map(|import| &import.results).map(|one| &*one.system).collect();
     for (result, label) in labelled(imports, labels) {
         by_system.entry(&result.system).or_default().insert(&label.file);
-        systems_of_case.entry(case_of(result)).or_default().insert(&result.system);
+        systems_of_case.entry(result.case()).or_default().insert(&result.system);
     }
     let is_named = places.values().any(|place| place.is_named);
     let is_grid = by_system.len() == systems.len()
@@ -111,7 +114,7 @@ fn parted_case(
 ) -> Option<(String, BTreeSet<String>)> {
     let mut by_case: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for (result, label) in labelled(imports, labels) {
-        by_case.entry((result.system.clone(), case_of(result))).or_default().insert(part(label).clone());
+        by_case.entry((result.system.clone(), result.case())).or_default().insert(part(label).clone());
     }
     by_case.into_iter().find(|(_, labels)| labels.len() > 1).map(|((system, _), labels)| (system, labels))
 }
@@ -135,23 +138,23 @@ fn label_of<'l>(labels: &'l Labels, import: &Imported) -> Option<&'l Label> {
     labels.get(&import.source).or_else(|| labels.get(import.source.split(", ").next()?))
 }
 
-fn case_of(result: &ImportedResult) -> String {
-    format!("{:?}", (&result.benchmark, &result.keys))
-}
-
 /// What places say of results, by source. A file with several results of one case is no single run, so that its name counts none.
 pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels {
     let with_repetitions: BTreeSet<&str> =
         imports.iter().filter(|import| has_repetitions(&import.results)).map(|import| import.source.as_str()).collect();
     let mut by_system: BTreeMap<&str, Vec<(&String, &Place)>> = BTreeMap::new();
     places.iter().for_each(|(source, place)| by_system.entry(&place.system).or_default().push((source, place)));
+    let mut by_source = BySource::new();
+    for import in imports {
+        by_source.entry(&import.source).or_default().extend(&import.results);
+    }
     let mut labels = Labels::new();
     for places in by_system.values() {
         let has_repetitions = places.iter().any(|(source, _)| with_repetitions.contains(source.as_str()));
         let counting = if has_repetitions { Counting::Never } else { Counting::Any };
         let names: Vec<String> = places.iter().map(|(_, place)| place.name.clone()).collect();
         let files = without_numbers_of_runs(&names, counting);
-        let files = without_keys(files, places, imports);
+        let files = without_keys(files, places, &by_source);
         let folders = bare_folders(places);
         let found = places.iter().zip(folders).zip(files);
         labels.extend(found.map(|(((source, _), folder), file)| ((*source).clone(), Label { folder, file })));
@@ -159,16 +162,12 @@ pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels 
     labels
 }
 
-/// The names without the script of sysbench that its reader took from them, and without their parts that are the value of one key of each file's results: `8` of `pg15-8`, whose results have 8 clients.
-fn without_keys(names: Vec<String>, places: &[(&String, &Place)], imports: &[Imported]) -> Vec<String> {
-    let results: Vec<Vec<&ImportedResult>> = places
-        .iter()
-        .map(|(source, _)| {
-            imports.iter().filter(|import| import.source == **source).flat_map(|import| &import.results).collect()
-        })
-        .collect();
-    let names = names.into_iter().zip(&results).map(|(name, results)| without_script(name, results));
-    let names: Vec<String> = names.collect();
+/// The names without the script of sysbench that its reader took from them, and without their parts that are the value of one key
+/// of each file's results: `8` of `pg15-8`, whose results have 8 clients.
+fn without_keys(names: Vec<String>, places: &[(&String, &Place)], by_source: &BySource<'_>) -> Vec<String> {
+    let results: Vec<&[&ImportedResult]> =
+        places.iter().map(|(source, _)| by_source.get(source.as_str()).map_or(&[][..], Vec::as_slice)).collect();
+    let names: Vec<String> = names.iter().zip(&results).map(|(name, results)| without_script(name, results)).collect();
     let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('-').collect()).collect();
     let longest = parts.iter().map(Vec::len).max().unwrap_or_default();
     let dropped: Vec<bool> = (0..longest).map(|at| is_key(at, &parts, &results)).collect();
@@ -180,8 +179,8 @@ fn without_keys(names: Vec<String>, places: &[(&String, &Place)], imports: &[Imp
 }
 
 /// Tells whether the parts of all names at a place are the values of one key of their results.
-fn is_key(at: usize, parts: &[Vec<&str>], results: &[Vec<&ImportedResult>]) -> bool {
-    let keys: BTreeSet<&String> = results.iter().flatten().flat_map(|result| result.keys.keys()).collect();
+fn is_key(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> bool {
+    let keys: BTreeSet<&String> = results.iter().copied().flatten().flat_map(|result| result.keys.keys()).collect();
     keys.into_iter().any(|key| {
         parts.iter().zip(results).all(|(parts, results)| {
             let of_name = parts.get(at).and_then(|part| value_of_key(part, key));
@@ -191,18 +190,11 @@ fn is_key(at: usize, parts: &[Vec<&str>], results: &[Vec<&ImportedResult>]) -> b
     })
 }
 
-fn without_script(name: String, results: &[&ImportedResult]) -> String {
+fn without_script(name: &str, results: &[&ImportedResult]) -> String {
     let script = results.first().and_then(|result| result.keys.get("script")).map(ToString::to_string);
     let script = script.unwrap_or_default().replace('_', "-");
-    match name.split_once(&script).filter(|_| !script.is_empty()) {
-        Some((front, behind)) => [front, behind]
-            .map(|part| part.trim_matches('-'))
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("-"),
-        None => name,
-    }
+    let bare = if script.is_empty() { name.to_owned() } else { name.replace(&script, "") };
+    bare.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// What names of files call the size of a load, besides the names of its keys.
@@ -211,29 +203,31 @@ const SIZES: [&str; 15] =
 
 /// `8` of `8`, `c8` and `8clients`, where the key is `clients`.
 fn value_of_key<'p>(part: &'p str, key: &str) -> Option<&'p str> {
-    let number = number_beside_letters(part)?;
+    let number = number_with_letters(part)?;
     let letters = part.replacen(number, "", 1).to_lowercase();
-    Some(number).filter(|_| SIZES.contains(&letters.as_str()) || key.starts_with(&letters))
+    (SIZES.contains(&letters.as_str()) || key.starts_with(&letters)).then_some(number)
 }
 
 /// `8` of `8`, `c8` and `8clients`.
-fn number_beside_letters(part: &str) -> Option<&str> {
+fn number_with_letters(part: &str) -> Option<&str> {
     let number = part.trim_matches(char::is_alphabetic);
     Some(number).filter(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Names the systems of files of one folder after what their names say beside their keys and the number of the run, where that
+/// Names the systems of files of one folder after what their names say besides their keys and the number of the run, where that
 /// gives each case of each system as many runs, at least two: `pg15_8_1.txt`, `pg15_8_2.txt`, `pg16_8_1.txt`, `pg16_8_2.txt`.
 pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<String> {
     let names: Vec<String> = sources.iter().map(|source| stem(Path::new(source))).collect();
-    let is_named_alike = imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
-    let mut are_named_alike = is_named_alike.map(|(import, result)| result.system == stem(Path::new(&import.source)));
+    let are_named_after_files = imports.iter().all(|import| {
+        let stem = stem(Path::new(&import.source));
+        import.results.iter().all(|result| result.system == stem)
+    });
     let is_one_folder = sources.iter().all(|source| Path::new(source).parent() == Path::new(&sources[0]).parent());
     let end_in_numbers = names.iter().all(|name| {
         let last = name.rsplit(['-', '_', '.']).next().filter(|last| last.len() < name.len());
-        last.and_then(number_beside_letters).is_some()
+        last.and_then(number_with_letters).is_some()
     });
-    if sources.len() < 4 || !is_one_folder || !end_in_numbers || !are_named_alike.all(|is_alike| is_alike) {
+    if sources.len() < 4 || !is_one_folder || !end_in_numbers || !are_named_after_files {
         return None;
     }
     let place =
@@ -242,7 +236,7 @@ pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<Stri
     let labels = labels(imports, &places);
     let mut runs: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for (result, label) in labelled(imports, &labels) {
-        *runs.entry((&label.file, case_of(result))).or_default() += 1;
+        *runs.entry((&label.file, result.case())).or_default() += 1;
     }
     let counts: BTreeSet<usize> = runs.values().copied().collect();
     let systems: BTreeSet<String> = runs.keys().map(|(label, _)| (*label).to_owned()).collect();
@@ -270,7 +264,7 @@ fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) ->
 
 fn has_repetitions(results: &[ImportedResult]) -> bool {
     let mut cases = BTreeSet::new();
-    results.iter().any(|result| !cases.insert((&result.system, case_of(result))))
+    results.iter().any(|result| !cases.insert((&result.system, result.case())))
 }
 
 /// The folders of each place of a system, without those that count runs.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
 use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, of_database, of_log};
 use formats::recognise::{Captions, Read, Text, first_words, read as read_text};
-use formats::{FormatError, Imported, NotUnderstood, Options, Reader, copies, logs};
+use formats::{FormatError, Imported, ImportedResult, NotUnderstood, Options, Reader, copies, logs};
 use report::number::count;
 
 use super::file_names::{self, Place};
@@ -104,7 +104,6 @@ impl<'a> Reading<'a> {
             self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
             self.read_once(inputs)?;
         }
-        formats::readers::hyperfine::one_result_per_call(&mut self.imports);
         copies::leave_out_copies(&mut self.imports);
         let sources: Vec<String> = inputs.iter().map(|input| input.path.display().to_string()).collect();
         if inputs.iter().all(|input| input.kind == Kind::File && input.named_by == NamedBy::File)
@@ -302,8 +301,7 @@ impl<'a> Reading<'a> {
         self.strange.push((source, not_understood));
         // A file's path may tell what its results are of.
         let results = imports.iter().flat_map(|import| &import.results);
-        let cases: Vec<String> =
-            results.map(|result| format!("{:?}", (&result.system, &result.benchmark, &result.keys))).collect();
+        let cases: Vec<String> = results.map(ImportedResult::case_of_system).collect();
         let is_copy = !self.seen.insert((leaf.system.clone(), hash_of(&(bytes, cases))));
         let imports = imports.into_iter().map(|import| if is_copy { copies::without_results(import) } else { import });
         imports.into_iter().for_each(|import| self.add(leaf, import));
