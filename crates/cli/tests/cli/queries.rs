@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::ROLE;
-use crate::server_changes::{fresh_postgres, mariadb, mariadb_sql, psql};
+use crate::server_changes::{Database, fresh_postgres, mariadb, mariadb_sql, psql};
 
 /// Orders with numbers, texts, days and missing values, in SQL that all engines read.
 fn orders() -> String {
@@ -54,18 +54,24 @@ fn rows(scene: &Scene, store: &str) -> Value {
     serde_json::from_str(&scene.etalon(&["compare", store, "--json"]).stdout).unwrap()
 }
 
-#[test]
-fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
-    let scene = with_queries(&QUERIES);
+/// Servers with the orders, and SQLite's, PostgreSQL's and MariaDB's words for `etalon run`.
+fn with_orders(scene: &Scene) -> ((Database, Database), [String; 3]) {
     let (postgres, mariadb) = (fresh_postgres(), mariadb());
     psql(postgres.port, "a", &orders());
     mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
-    sqlite(&scene, "own.db", &orders());
+    sqlite(scene, "own.db", &orders());
     let systems = [
         format!("lite=sqlite:{}", scene.path().join("own.db").display()),
         format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
         format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
     ];
+    ((postgres, mariadb), systems)
+}
+
+#[test]
+fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
+    let scene = with_queries(&QUERIES);
+    let ((postgres, mariadb), systems) = with_orders(&scene);
     let run = |systems: &[String], more: &[&str]| {
         let systems = systems.iter().map(String::as_str);
         let args: Vec<&str> = ["run"].into_iter().chain(systems).chain(SHORT).chain(more.iter().copied()).collect();
@@ -173,15 +179,7 @@ fn a_query_ends_at_its_timeout_and_the_others_go_on() {
         ("slow.sqlite", &format!("-- timeout: 300ms\n{numbers}")),
         ("enough", "-- timeout: 1h\nSELECT max(id) FROM orders"),
     ]);
-    let (postgres, mariadb) = (fresh_postgres(), mariadb());
-    psql(postgres.port, "a", &orders());
-    mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
-    sqlite(&scene, "own.db", &orders());
-    let systems = [
-        format!("lite=sqlite:{}", scene.path().join("own.db").display()),
-        format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
-        format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
-    ];
+    let (_servers, systems) = with_orders(&scene);
     for (index, system) in systems.iter().enumerate() {
         let name = format!("s{index}");
         let args: Vec<&str> = ["run", system, "sql/", "--rounds", "1", "-o", &name].into_iter().chain(SHORT).collect();
@@ -203,16 +201,9 @@ fn parameters_are_drawn_alike_and_their_answers_compared() {
     let scene = with_queries(&[("of", &format!("-- parameters: of.csv\n{sql}"))]);
     let rows: String = (0..20).map(|customer| format!("{customer},n{customer}\\'\n")).collect();
     fs::write(scene.path().join("sql/of.csv"), format!("customer,name\n{rows}")).unwrap();
-    let (postgres, mariadb) = (fresh_postgres(), mariadb());
-    psql(postgres.port, "a", &orders());
-    mariadb_sql(&mariadb, &format!("USE a; {}", orders()));
-    let systems = [
-        format!("pg=postgres://{ROLE}@127.0.0.1:{}/a?sslmode=disable", postgres.port),
-        format!("my=mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", mariadb.port),
-    ];
+    let ((_postgres, mariadb), [_, pg, my]) = with_orders(&scene);
     let run = |store: &str| {
-        let args: Vec<&str> =
-            ["run", &systems[0], &systems[1], "sql", "--rounds", "2", "-o", store].into_iter().chain(SHORT).collect();
+        let args: Vec<&str> = ["run", &pg, &my, "sql", "--rounds", "2", "-o", store].into_iter().chain(SHORT).collect();
         scene.etalon(&args).stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = run("alike");
@@ -222,6 +213,6 @@ fn parameters_are_drawn_alike_and_their_answers_compared() {
     let text = run("other");
     assert!(text.contains("with customer = 7, name = ") && text.contains("and not (20, "), "{text}");
     fs::write(scene.path().join("sql/of.csv"), "customer,name\n1\n").unwrap();
-    let refused = scene.etalon(&["run", &systems[0], "sql", "--quiet"]);
+    let refused = scene.etalon(&["run", &pg, "sql", "--quiet"]);
     refused.says(2, &["read the parameters `sql/of.csv`", "line 2: 1 fields, and the header names 2"]);
 }
