@@ -30,7 +30,7 @@ pub(crate) struct QueryText<'a> {
 
 #[derive(Clone, Copy)]
 pub(crate) struct TimeLimit {
-    /// Of all statements of a file together.
+    /// The limit for all statements of a file together.
     pub(crate) whole: Duration,
     /// What the statements before this one have left of it.
     pub(crate) left: Duration,

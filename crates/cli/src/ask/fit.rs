@@ -65,7 +65,7 @@ const SEARCH: Fitted = Fitted {
     warmup: Duration::from_millis(300),
     duration: Duration::from_millis(2_500),
 };
-/// Loading is counted with no more than so many times as long.
+/// Loading is expected to take at most this many times as long as on a quiet machine.
 const SLOWEST: f64 = 4.0;
 /// From here on a machine is called busy.
 const BUSY: f64 = 1.2;
@@ -172,7 +172,7 @@ impl<'r> Pace<'r> {
         }
         let whole = expected.whole();
         let instead = if whole > time { format!(", {} in all", clock(whole)) } else { String::new() };
-        format!("; this machine is busy, so loading is counted with {:.1} times as long{instead}", self.slower)
+        format!("; this machine is busy, so loading is expected to take {:.1} times as long{instead}", self.slower)
     }
 }
 
@@ -346,7 +346,7 @@ mod tests {
             let expected = pace.expected(&plan).unwrap();
             assert!(expected.whole() <= time.mul_f64(1.01) && expected.whole() >= time.mul_f64(0.9), "{expected:?}");
             let text = pace.text(expected, time);
-            assert_eq!(text.contains("busy, so loading is counted with 4.0 times as long"), slower > 1.0, "{text}");
+            assert_eq!(text.contains("busy, so loading is expected to take 4.0 times as long"), slower > 1.0, "{text}");
             expected
         });
         assert!(busy.loading > quiet.loading && busy.running < quiet.running, "{quiet:?} {busy:?}");

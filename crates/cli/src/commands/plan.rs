@@ -95,7 +95,7 @@ impl Work {
         ExpectedTime { running: self.running, loading: self.loading + self.checking, steps: self.steps }
     }
 
-    /// Counts loading with so many times as long, as on a busy machine.
+    /// Makes loading take this many times as long, as on a busy machine.
     fn slow_down(&mut self, slower: f64) {
         self.loading = self.loading.mul_f64(slower);
         self.checking = self.checking.mul_f64(slower);
