@@ -8,6 +8,7 @@ use model::Caches;
 
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
+use load::lock_watch::LockWaiters;
 use load::run::ServerCounters;
 use workloads::contents::Contents;
 use workloads::dataset::Dataset;
@@ -110,8 +111,8 @@ impl ServerCounters for AsIfLoaded<'_> {
         Ok(questions.iter().zip(now).map(|(sql, now)| self.as_if_loaded(sql, now)).collect())
     }
 
-    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
-        self.counters.row_lock_waiters()
+    fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
+        self.counters.lock_waiters()
     }
 
     fn placement(&self) -> Placement {

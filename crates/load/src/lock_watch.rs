@@ -1,4 +1,5 @@
-//! How much of a load's time its sessions wait for rows that other sessions have locked.
+//! How much of a load's time its sessions wait for rows that other sessions have locked, and for locks of sessions that are not the
+//! load's.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -19,6 +20,8 @@ const ROW_LOCK_SHARE: &str = "row_lock_wait_share";
 /// whose locks last until the log is synced, and 38 % on MariaDB, whose locks do not; at scale 10 18 % and 4 %.
 const MARKED: f64 = 0.25;
 const MOST: f64 = 0.5;
+/// Share of the samples in which the load waited for somebody else's lock, from which its figures are not its system's.
+const VOIDED_BY_OTHERS: f64 = 0.05;
 /// Fewer samples than this say nothing.
 const FEWEST_SAMPLES: u32 = 5;
 /// A run is sampled about this often, however long it is: étalon's own questions are no load.
@@ -27,12 +30,30 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// Pause of a run whose end is a number of transactions.
 const PAUSE_OF_COUNTS: Duration = Duration::from_millis(250);
 
-/// Samples of the sessions that waited at one instant.
+/// The load's sessions that wait for locks at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockWaiters {
+    /// How many wait for a locked row.
+    pub for_rows: u64,
+    /// Some wait for a session that is not the load's.
+    pub behind_others: bool,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Samples {
     taken: u32,
-    /// Summed over the samples.
-    waiting: u64,
+    /// Sessions that waited for rows, summed over the samples.
+    for_rows: u64,
+    /// In how many some session waited for one that is not the load's.
+    behind_others: u32,
+}
+
+impl Samples {
+    fn add(&mut self, waiters: LockWaiters) {
+        self.taken += 1;
+        self.for_rows += waiters.for_rows;
+        self.behind_others += u32::from(waiters.behind_others);
+    }
 }
 
 /// What a load waited for locked rows, and how long it ran.
@@ -71,14 +92,27 @@ impl LockWaits {
     fn share(&self, sessions: u64, counters: &Counters) -> Option<f64> {
         let sessions = sessions.max(1) as f64;
         if self.samples.taken >= FEWEST_SAMPLES {
-            return Some(self.samples.waiting as f64 / f64::from(self.samples.taken) / sessions);
+            return Some(self.samples.for_rows as f64 / f64::from(self.samples.taken) / sessions);
         }
         let waited_ms = counters.get(ROW_LOCK_WAIT_MS)?;
         Some(waited_ms / (self.whole.as_secs_f64() * 1e3).max(1.0) / sessions)
     }
 
-    /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another.
-    pub fn note(&self, sessions: u64, counters: &mut Counters) -> Option<Mark> {
+    /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another or for others.
+    pub fn note(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
+        self.for_rows(sessions, counters).into_iter().chain(self.behind_others()).collect()
+    }
+
+    fn behind_others(&self) -> Option<Mark> {
+        let Samples { taken, behind_others, .. } = self.samples;
+        let is_voided = taken >= FEWEST_SAMPLES && f64::from(behind_others) >= VOIDED_BY_OTHERS * f64::from(taken);
+        let detail = format!(
+            "in {behind_others} of {taken} samples, sessions of the load waited for locks that other sessions held: it measures them, too"
+        );
+        is_voided.then(|| Mark::new(MarkKind::OtherLocks, detail))
+    }
+
+    fn for_rows(&self, sessions: u64, counters: &mut Counters) -> Option<Mark> {
         let share = self.share(sessions, counters)?.min(1.0);
         counters.set(ROW_LOCK_SHARE, "%", share * 100.0);
         if share < MARKED {
@@ -113,13 +147,11 @@ fn sample(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool
             }
             thread::park_timeout(next.saturating_duration_since(Instant::now()));
         }
-        let Ok(Some(waiting)) = server.row_lock_waiters() else { return };
+        let Ok(Some(waiters)) = server.lock_waiters() else { return };
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.taken += 1;
-        samples.waiting += waiting;
+        samples.lock().unwrap_or_else(PoisonError::into_inner).add(waiters);
         // A slow answer is no reason to ask more often afterwards.
         next = next.max(Instant::now());
     }
@@ -129,29 +161,47 @@ fn sample(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool
 mod tests {
     use super::*;
 
-    fn waits(taken: u32, waiting: u64) -> LockWaits {
-        LockWaits { samples: Samples { taken, waiting }, whole: Duration::from_secs(10) }
+    fn waits(taken: u32, for_rows: u64) -> LockWaits {
+        LockWaits { samples: Samples { taken, for_rows, behind_others: 0 }, whole: Duration::from_secs(10) }
+    }
+
+    fn behind(taken: u32, behind_others: u32) -> LockWaits {
+        LockWaits { samples: Samples { taken, for_rows: 0, behind_others }, whole: Duration::from_secs(10) }
+    }
+
+    fn only(marks: Vec<Mark>) -> Option<Mark> {
+        assert!(marks.len() <= 1, "{marks:?}");
+        marks.into_iter().next()
     }
 
     #[test]
     fn a_run_is_marked_when_much_of_its_time_is_waited() {
-        let mark = waits(100, 560).note(8, &mut Counters::default()).unwrap();
+        let mark = only(waits(100, 560).note(8, &mut Counters::default())).unwrap();
         assert_eq!((mark.kind, mark.data), (MarkKind::RowLocks, Some(MarkData::RowLocks { percent: 70 })));
         assert!(mark.detail.contains("most of the time, 70 %, by 100 samples") && !mark.kind.voids_verdict());
-        let less = waits(100, 240).note(8, &mut Counters::default()).unwrap();
+        let less = only(waits(100, 240).note(8, &mut Counters::default())).unwrap();
         assert!(less.detail.contains("a row lock 30 % of the time, by"), "{}", less.detail);
         let mut counters = Counters::default();
-        assert_eq!(waits(100, 160).note(8, &mut counters), None, "a fifth");
+        assert_eq!(only(waits(100, 160).note(8, &mut counters)), None, "a fifth");
         assert_eq!(counters.get(ROW_LOCK_SHARE), Some(20.0));
-        assert_eq!(waits(4, 32).note(8, &mut Counters::default()), None, "too few samples");
+        assert_eq!(only(waits(4, 32).note(8, &mut Counters::default())), None, "too few samples");
+    }
+
+    #[test]
+    fn a_run_that_waits_for_others_has_no_verdict() {
+        let mark = only(behind(100, 5).note(8, &mut Counters::default())).unwrap();
+        assert!(mark.kind == MarkKind::OtherLocks && mark.kind.voids_verdict(), "{mark:?}");
+        assert!(mark.detail.starts_with("in 5 of 100 samples, "), "{}", mark.detail);
+        assert_eq!(only(behind(100, 4).note(8, &mut Counters::default())), None, "less than a twentieth");
+        assert_eq!(only(behind(4, 4).note(8, &mut Counters::default())), None, "too few samples");
     }
 
     #[test]
     fn a_counter_tells_where_no_session_is_seen() {
         let mut counters = Counters::default();
         counters.set(ROW_LOCK_WAIT_MS, "ms", 60_000.0);
-        let mark = waits(0, 0).note(8, &mut counters).unwrap();
+        let mark = only(waits(0, 0).note(8, &mut counters)).unwrap();
         assert!(mark.detail.contains("most of the time, 75 %, by the server's counter"), "{}", mark.detail);
-        assert_eq!(waits(0, 0).note(32, &mut counters), None);
+        assert_eq!(only(waits(0, 0).note(32, &mut counters)), None);
     }
 }

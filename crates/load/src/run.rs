@@ -8,7 +8,7 @@ use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
 use crate::generator::{HostLoad, LoadGenerator, LoadShape, LoadSpec, Loaded};
 use crate::lane::ErrorClass;
-use crate::lock_watch::LockWaits;
+use crate::lock_watch::{LockWaiters, LockWaits};
 use crate::measure::{HostFigures, LoadResult};
 use crate::observer::Observer;
 use crate::series::Latencies;
@@ -30,9 +30,8 @@ pub trait ServerCounters: Sync {
         questions.iter().map(|sql| self.scalar(sql)).collect()
     }
 
-    /// Number of the load's sessions that wait at this instant for a row that another one has locked. `None`: the system does not
-    /// show it.
-    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+    /// The load's sessions that wait for locks at this instant. `None`: the system does not show them.
+    fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
         Ok(None)
     }
 

@@ -116,6 +116,8 @@ pub enum MarkKind {
     OtherClients,
     /// The load's sessions waited much of the time for rows that others of them had locked.
     RowLocks,
+    /// The load's sessions waited for locks of sessions that are not its own.
+    OtherLocks,
     /// Other programs used the machine's processors.
     MachineBusy,
     /// The hypervisor kept processor time for others.
@@ -137,7 +139,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 30] = [
+    pub const ALL: [MarkKind; 31] = [
         MarkKind::ClientSaturated,
         MarkKind::WokenLate,
         MarkKind::Errors,
@@ -159,6 +161,7 @@ impl MarkKind {
         MarkKind::UnsafeCommits,
         MarkKind::OtherClients,
         MarkKind::RowLocks,
+        MarkKind::OtherLocks,
         MarkKind::MachineBusy,
         MarkKind::MachineSteal,
         MarkKind::MachineThrottled,
@@ -183,6 +186,7 @@ impl MarkKind {
                 | MarkKind::StartedApart
                 | MarkKind::ServedByCache
                 | MarkKind::TooFewOperations
+                | MarkKind::OtherLocks
                 | MarkKind::NoRepetition
         )
     }
@@ -246,6 +250,7 @@ impl MarkKind {
             MarkKind::UnsafeCommits => "unsafe-commits",
             MarkKind::OtherClients => "other-clients",
             MarkKind::RowLocks => "row-locks",
+            MarkKind::OtherLocks => "other-locks",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
             MarkKind::MachineThrottled => "machine-throttled",

@@ -24,6 +24,7 @@ use crate::work::{Load, LoadKind};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::{ThreadLimit, shares};
+use load::lock_watch::LockWaiters;
 use load::worker::{LoadCounts, WorkerContext};
 
 /// The user's permission.
@@ -320,8 +321,8 @@ pub trait System: Send + Sync {
 
     fn counters(&self) -> Result<Counters, Failure>;
 
-    /// Number of the load's sessions that wait at this instant for a row that another one has locked. `None`: it is not shown.
-    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
+    /// The load's sessions that wait for locks at this instant. `None`: they are not shown.
+    fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
         Ok(None)
     }
 

@@ -13,6 +13,7 @@ use crate::transactions::{Checking, Moment, Program, counted};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::{Driver, LoadGenerator, LoadShape, LoadSpec, Local, ThreadLimit};
+use load::lock_watch::LockWaiters;
 use load::measure::{self, LoadResult};
 use load::observer::Observer;
 use load::overlap::Overlap;
@@ -245,8 +246,8 @@ impl ServerCounters for SystemCounters<'_> {
         self.0.scalars(questions)
     }
 
-    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
-        self.0.row_lock_waiters()
+    fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
+        self.0.lock_waiters()
     }
 
     fn placement(&self) -> Placement {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{Scene, ran};
 use crate::server::ROLE;
-use crate::server_changes::{Database, answer, fresh_postgres, mariadb, mariadb_command, psql_command};
+use crate::server_changes::{Database, answer, fresh_postgres, mariadb, mariadb_command, psql_command, wait_until};
 
 struct Subject {
     server: Database,
@@ -24,6 +24,8 @@ struct Subject {
     ends_idle_sessions: &'static [&'static str],
     /// How others come to a database of their own.
     connect: &'static str,
+    /// Others hold a whole table for a second, then its rows.
+    holds: [&'static str; 2],
     /// A session that reads no table reports no transactions to PostgreSQL's counters.
     statement: &'static str,
 }
@@ -42,6 +44,10 @@ fn subjects() -> [Subject; 2] {
             removal: "DROP TABLE public.refs; DROP VIEW public.seen",
             ends_idle_sessions: &["ALTER SYSTEM SET idle_session_timeout = '1s'", "SELECT pg_reload_conf()"],
             connect: "\\connect postgres\n",
+            holds: [
+                "BEGIN; LOCK TABLE etalon.pgbench_branches IN SHARE MODE; SELECT pg_sleep(1); COMMIT",
+                "BEGIN; SELECT 1 FROM etalon.pgbench_branches FOR UPDATE; SELECT pg_sleep(1); COMMIT",
+            ],
             statement: "SELECT 1 FROM pg_class LIMIT 1;\n",
         },
         Subject {
@@ -54,6 +60,10 @@ fn subjects() -> [Subject; 2] {
             removal: "DROP TABLE a.refs; DROP VIEW a.seen",
             ends_idle_sessions: &["SET GLOBAL wait_timeout = 1, GLOBAL interactive_timeout = 1"],
             connect: "",
+            holds: [
+                "LOCK TABLES etalon.pgbench_branches WRITE; DO SLEEP(1); UNLOCK TABLES",
+                "BEGIN; SELECT 1 FROM etalon.pgbench_branches FOR UPDATE; DO SLEEP(1); COMMIT",
+            ],
             statement: "SELECT 1;\n",
         },
     ]
@@ -77,6 +87,11 @@ impl Subject {
             assert!(started.elapsed() < Duration::from_secs(60), "{sql}: {said}");
             thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    fn wait_for_load(&self) {
+        let count = || self.ask("SELECT count(*) FROM etalon.pgbench_history").unwrap_or_default();
+        wait_until("the first transaction", || count().trim().parse().is_ok_and(|rows: u64| rows > 0));
     }
 
     fn tables(&self) -> String {
@@ -156,5 +171,25 @@ fn what_others_ask_a_server_is_said() {
         others.wait().unwrap();
         assert!(with_others && was_at_work, "{}", subject.url);
         assert!(!said("alone"), "{}", subject.url);
+    }
+}
+
+#[test]
+fn a_load_that_waits_for_locks_of_others_has_no_verdict() {
+    let scene = Scene::new();
+    for (place, subject) in subjects().into_iter().enumerate() {
+        let plan = subject.plan("2s").replace("rounds = 2", "rounds = 1").replace("script", "clients = 4\nscript");
+        scene.write("p.toml", &plan);
+        for (way, hold) in subject.holds.iter().enumerate() {
+            let started = scene.start(&["run", "p.toml", "--json", "-o", &format!("{place}-{way}")]);
+            subject.wait_for_load();
+            subject.done(hold);
+            let ran = ran(started.wait_with_output().unwrap());
+            ran.says(0, &[]);
+            assert!(ran.stdout.contains("other-locks"), "{hold}: {}", ran.stdout);
+        }
+        let alone = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("{place}-alone")]);
+        alone.says(0, &[]);
+        assert!(!alone.stdout.contains("other-locks"), "{}: {}", subject.url, alone.stdout);
     }
 }

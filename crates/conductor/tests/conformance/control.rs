@@ -5,6 +5,7 @@ use std::time::Instant;
 use load::datum::Datum;
 use load::error::FailureKind;
 use load::generator::ThreadLimit;
+use load::lock_watch::LockWaiters;
 use model::{Reset, SystemPlan, Value};
 use workloads::contents::Contents;
 use workloads::session::SessionKind;
@@ -84,6 +85,8 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     assert_eq!(system.scalars(&questions), Ok(values), "the answers are not in the order of the questions");
     questions.insert(5, nowhere.to_owned());
     assert!(system.scalars(&questions).is_err(), "one question of several may fail");
+    let waiters = system.lock_waiters().unwrap().unwrap_or_default();
+    assert_eq!(waiters, LockWaiters::default(), "sessions wait for locks, and there are none");
 }
 
 fn tables_come_back_in_every_way_that_is_offered(subject: &Subject) {

@@ -76,16 +76,52 @@ pub(super) fn of_session(product: Product) -> CountsQuery {
 ///
 /// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-status-variables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/server-status-variables.html#statvar_Innodb_row_lock_current_waits>
-pub(super) fn row_lock_waiters(product: Product) -> &'static str {
+macro_rules! wait_for_rows {
+    ($schema:literal) => {
+        concat!(
+            "(SELECT CAST(variable_value AS SIGNED) FROM ",
+            $schema,
+            ".global_status WHERE variable_name = 'Innodb_row_lock_current_waits')"
+        )
+    };
+}
+
+/// Sessions of this user in this database that wait for a whole table, which a load locks by statements that change tables alone.
+macro_rules! wait_for_tables {
+    () => {
+        "(SELECT COUNT(*) FROM information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1) AND db <=> DATABASE() \
+         AND (state LIKE 'Waiting for % lock' OR state = 'Waiting for table flush'))"
+    };
+}
+
+/// The waits for rows, and the sessions that wait for other users or databases: for rows only where the login has `PROCESS`.
+///
+/// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-innodb-tables/information-schema-innodb_lock_waits-table>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html>
+pub(super) fn lock_waiters(product: Product) -> &'static [&'static str] {
     match product {
-        Product::MariaDb => {
-            "SELECT CAST(variable_value AS SIGNED) FROM information_schema.GLOBAL_STATUS WHERE variable_name = \
-             'Innodb_row_lock_current_waits'"
-        }
-        Product::MySql => {
-            "SELECT CAST(variable_value AS SIGNED) FROM performance_schema.global_status WHERE variable_name = \
-             'Innodb_row_lock_current_waits'"
-        }
+        Product::MariaDb => &[
+            concat!(
+                "SELECT ",
+                wait_for_rows!("information_schema"),
+                ", (SELECT COUNT(*) FROM information_schema.INNODB_LOCK_WAITS w JOIN information_schema.INNODB_TRX t ON t.trx_id = \
+                 w.blocking_trx_id LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE NOT (p.user <=> \
+                 SUBSTRING_INDEX(USER(), '@', 1) AND p.db <=> DATABASE())) + ",
+                wait_for_tables!()
+            ),
+            concat!("SELECT ", wait_for_rows!("information_schema"), ", ", wait_for_tables!()),
+        ],
+        Product::MySql => &[
+            concat!(
+                "SELECT ",
+                wait_for_rows!("performance_schema"),
+                ", (SELECT COUNT(*) FROM performance_schema.data_lock_waits w JOIN performance_schema.threads t ON t.thread_id = \
+                 w.blocking_thread_id WHERE NOT (t.processlist_user <=> SUBSTRING_INDEX(USER(), '@', 1) AND t.processlist_db <=> \
+                 DATABASE())) + ",
+                wait_for_tables!()
+            ),
+            concat!("SELECT ", wait_for_rows!("performance_schema"), ", ", wait_for_tables!()),
+        ],
     }
 }
 

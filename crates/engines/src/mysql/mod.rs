@@ -292,8 +292,8 @@ impl Server for MySqlServer {
         counters::read(client)
     }
 
-    fn row_lock_waiters(&self) -> Option<&'static str> {
-        Some(counters::row_lock_waiters(self.product))
+    fn lock_waiters(&self) -> &'static [&'static str] {
+        counters::lock_waiters(self.product)
     }
 
     fn remove(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {

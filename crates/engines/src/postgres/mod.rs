@@ -297,9 +297,9 @@ impl Server for PostgresServer {
         Ok(Counters { late_by, ..self.abilities.read(client)? })
     }
 
-    fn row_lock_waiters(&self) -> Option<&'static str> {
+    fn lock_waiters(&self) -> &'static [&'static str] {
         // A pooler's sessions are not the load's alone, and its connections may all be in use.
-        (!self.is_pooled).then_some(counters::ROW_LOCK_WAITERS)
+        if self.is_pooled { &[] } else { &[counters::LOCK_WAITERS] }
     }
 
     fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {

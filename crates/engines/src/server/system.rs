@@ -4,7 +4,7 @@ mod lanes;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
 use super::counted::CountsQuery;
-use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
+use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol, first_row};
 use super::load_settings::LoadSettings;
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
@@ -29,6 +29,7 @@ use crate::kept::Idle;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::ThreadLimit;
+use load::lock_watch::LockWaiters;
 use load::worker::{LoadCounts, WorkerContext};
 use workloads::backup::backups::Backups;
 use workloads::dataset::{Dataset, Dialect, Tables};
@@ -178,9 +179,10 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
-    /// The query for the number of the load's sessions that wait for locked rows, asked by the control session.
-    fn row_lock_waiters(&self) -> Option<&'static str> {
-        None
+    /// The query for the load's sessions that wait for locks, asked by the control session: how many wait for rows, and how many
+    /// wait for sessions that are not the load's. The best one first; a login may not be allowed to ask it.
+    fn lock_waiters(&self) -> &'static [&'static str] {
+        &[]
     }
 
     /// Removes what étalon made.
@@ -319,6 +321,8 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) loaded: Loaded,
     /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
+    /// Which question of [`Server::lock_waiters`] the login may ask.
+    lock_question: AtomicUsize,
     load_settings: LoadSettings,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
@@ -380,6 +384,7 @@ impl<S: Server> ServerSystem<S> {
             ownership: reset::ownership::<S>(request.system),
             loaded,
             syncs_each_commit: AtomicBool::new(false),
+            lock_question: AtomicUsize::new(0),
             load_settings: LoadSettings::default(),
             interrupt,
             progress,
@@ -446,10 +451,36 @@ pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Resul
     super::whole_number(&answer, &tried)
 }
 
+/// The answer to a question of [`Server::lock_waiters`].
+fn lock_waiters_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
+    let tried = "see which sessions wait for locks";
+    let row = first_row(client.rows(sql).map_err(|error| failure(tried, &error))?);
+    let number = |column: usize| match row.get(column) {
+        Some(Some(text)) => super::whole_number(text, tried),
+        _ => Ok(0),
+    };
+    Ok(LockWaiters { for_rows: u64::try_from(number(0)?).unwrap_or(0), behind_others: number(1)? > 0 })
+}
+
 fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
     match tables {
         Tables::Own => session.clone(),
         Tables::None => session.on_tables_of_others(),
+    }
+}
+
+impl<S: Server> ServerSystem<S> {
+    fn sample_locks(&self, sql: &str) -> Result<LockWaiters, Failure> {
+        // A load waits for this question at its end, and a server that has frozen does not answer it.
+        self.ask(|client| {
+            client.limit(LONGEST_SAMPLE);
+            let waiters = lock_waiters_of::<S>(client, sql);
+            client.lift_limit();
+            waiters.map_err(|failure| match failure.kind {
+                FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
+                _ => failure,
+            })
+        })
     }
 }
 
@@ -518,19 +549,17 @@ impl<S: Server> System for ServerSystem<S> {
         Ok(Counters { syncs_each_commit, ..counters })
     }
 
-    fn row_lock_waiters(&self) -> Result<Option<u64>, Failure> {
-        let Some(sql) = self.server.row_lock_waiters() else { return Ok(None) };
-        // A load waits for this question at its end, and a server that has frozen does not answer it.
-        let waiting = self.ask(|client| {
-            client.limit(LONGEST_SAMPLE);
-            let waiting = scalar_of::<S>(client, sql);
-            client.lift_limit();
-            waiting.map_err(|failure| match failure.kind {
-                FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
-                _ => failure,
-            })
-        });
-        waiting.map(|waiting| u64::try_from(waiting).ok())
+    fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
+        loop {
+            let question = self.lock_question.load(Ordering::Relaxed);
+            let Some(sql) = self.server.lock_waiters().get(question) else { return Ok(None) };
+            match self.sample_locks(sql) {
+                Err(failure) if failure.kind == FailureKind::Permission => {
+                    self.lock_question.store(question + 1, Ordering::Relaxed);
+                }
+                waiters => return waiters.map(Some),
+            }
+        }
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {

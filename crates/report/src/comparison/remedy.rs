@@ -435,7 +435,7 @@ impl Context<'_> {
                 let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
                 Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
             }
-            Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
+            Some(MarkKind::Paused | MarkKind::OtherLocks) => Remedy::MeasureUndisturbed,
             Some(MarkKind::WokenLate) => Remedy::FreeMachine,
             Some(MarkKind::StartedApart) => Remedy::BeginTogether,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,

@@ -291,6 +291,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::UnsafeCommits => "unsafe commits",
         MarkKind::OtherClients => "other clients at the server",
         MarkKind::RowLocks => "waits for row locks",
+        MarkKind::OtherLocks => "waits for other sessions' locks",
         MarkKind::MachineBusy => "busy machine",
         MarkKind::MachineSteal => "time kept by the hypervisor",
         MarkKind::MachineThrottled => "throttled processors",
