@@ -4,6 +4,7 @@ mod comparing;
 mod conduct;
 mod gating;
 pub mod guessed;
+mod remembered;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use formats::pgbench::SeventhColumn;
 pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
 pub use gating::{GateArgs, GateFormat, OnInconclusive};
+pub use remembered::QueriesArgs;
 
 use crate::commands::import::AUTO;
 
@@ -105,6 +107,8 @@ pub enum Command {
     Extend(ExtendArgs),
     /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
     Plan(PlanArgs),
+    /// Write the queries that a server spent most time on as a folder that `run` takes
+    Queries(QueriesArgs),
     /// Compare the systems of an experiment, or experiments of other days, hosts or versions
     Compare(CompareArgs),
     /// Run an SQLIO command line, or a batch file of them, unchanged

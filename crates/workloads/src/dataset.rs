@@ -8,6 +8,7 @@ use host::blocks::Access;
 use serde::{Deserialize, Serialize};
 
 use crate::order_entry::OrderEntryDialect;
+use crate::queries::StatementStatistics;
 use load::datum::Datum;
 
 /// Engines' dialects have names for these.
@@ -247,6 +248,11 @@ pub trait Dialect: Sync {
     /// Statements before a query of a read-only transaction that must not take longer, and behind that transaction; nothing of them
     /// stays in the session. `None`: the engine does not end a query by itself.
     fn time_limit(&self, _limit: Duration) -> Option<(String, String)> {
+        None
+    }
+
+    /// Where the engine keeps what its statements have cost; `None` if it does not, or étalon does not read it.
+    fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
         None
     }
 

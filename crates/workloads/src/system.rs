@@ -187,6 +187,15 @@ pub trait Engine: Sync {
         None
     }
 
+    /// Logs in to look: nothing is claimed, made or set.
+    ///
+    /// # Errors
+    /// There is no server to log in to, or it refuses.
+    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+        let cause = "it has no sessions that only look";
+        Err(Failure::new(FailureKind::Unsupported, format!("look at the system `{}`", system.name), cause))
+    }
+
     /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
         None

@@ -44,7 +44,10 @@ impl Postgres {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         fs::write(
             data.join("postgresql.auto.conf"),
-            format!("port = {port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"),
+            format!(
+                "port = {port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n\
+                 shared_preload_libraries = 'pg_stat_statements'\n"
+            ),
         )?;
         let spec = ServerSpec::new(POSTGRES.sibling("postgres")?, folder.path().join("log"));
         let spec = spec.args(["-D".as_ref(), data.as_os_str()]).working_dir(folder.path()).end_signal(StopSignal::Fast);

@@ -16,6 +16,7 @@ mod named;
 mod pilot;
 pub mod plan;
 mod plan_warnings;
+mod queries;
 mod report;
 mod resume;
 mod run;
@@ -39,6 +40,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Agent(args) => agent::run(&args, printer),
         Command::Agents(args) => agent::list(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
+        Command::Queries(args) => queries::run(&args, printer),
         Command::Sqlio(args) => sqlio::run(args, printer),
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),

@@ -48,6 +48,7 @@ mod queries;
 #[path = "../../../conductor/tests/shared/releases.rs"]
 mod releases;
 mod remedies;
+mod remembered;
 mod reset;
 mod results;
 mod row_locks;

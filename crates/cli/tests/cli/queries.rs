@@ -11,7 +11,7 @@ use crate::server::ROLE;
 use crate::server_changes::{Database, fresh_postgres, mariadb, mariadb_sql, psql};
 
 /// Orders with numbers, texts, days and missing values, in SQL that all engines read.
-fn orders() -> String {
+pub fn orders() -> String {
     let mut sql = String::from(
         "CREATE TABLE orders (id integer PRIMARY KEY, customer integer, amount decimal(10, 2), name varchar(20), day date);",
     );
@@ -34,7 +34,7 @@ const QUERIES: [(&str, &str); 5] = [
     ),
 ];
 
-const SHORT: [&str; 5] = ["--quiet", "--set", "schedule.duration=200ms", "--set", "schedule.warmup=0s"];
+pub const SHORT: [&str; 5] = ["--quiet", "--set", "schedule.duration=200ms", "--set", "schedule.warmup=0s"];
 
 fn with_queries(queries: &[(&str, &str)]) -> Scene {
     let scene = Scene::new();

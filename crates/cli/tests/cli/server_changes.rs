@@ -61,7 +61,7 @@ pub struct Database {
 }
 
 impl Database {
-    fn restart(&mut self, settings: &[&str]) {
+    pub fn restart(&mut self, settings: &[&str]) {
         self.stop(self.signal);
         self.process = (self.start)(settings).spawn().unwrap();
         wait_until("a restart", || (self.is_ready)());
@@ -147,17 +147,38 @@ pub fn fresh_postgres() -> Database {
 }
 
 pub fn mariadb() -> Database {
+    my_server(which_mariadbd(), |data| {
+        let mut install = Command::new("mariadb-install-db");
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        install.args(my_user()).arg(format!("--datadir={}", data.display()));
+        install
+    })
+}
+
+/// Starts MySQL by the programs of a folder.
+pub fn mysql(programs: &str) -> Database {
+    let program = Path::new(programs).join("mysqld");
+    my_server(program.clone(), |data| {
+        let mut install = Command::new(program);
+        install.args(["--no-defaults", "--initialize-insecure"]).args(my_user());
+        install.arg(format!("--datadir={}", data.display()));
+        install
+    })
+}
+
+fn my_user() -> &'static [&'static str] {
+    if host::process::is_root() { &["--user=mysql"] } else { &[] }
+}
+
+/// Starts MySQL or MariaDB on a folder that `install` fills.
+fn my_server(program: PathBuf, install: impl FnOnce(&Path) -> Command) -> Database {
     let folder = folder_of("mysql");
     let data = folder.path().join("data");
-    let user: &[&str] = if host::process::is_root() { &["--user=mysql"] } else { &[] };
-    let mut install = Command::new("mariadb-install-db");
-    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]).args(user);
-    install.arg(format!("--datadir={}", data.display()));
-    done(install);
+    done(install(&data));
     let (port, socket) = (free_port(), folder.path().join("socket"));
     let start = move |settings: &[&str]| {
-        let mut command = Command::new(which_mariadbd());
-        command.arg("--no-defaults").args(user).arg(format!("--datadir={}", data.display()));
+        let mut command = Command::new(&program);
+        command.arg("--no-defaults").args(my_user()).arg(format!("--datadir={}", data.display()));
         command.arg(format!("--socket={}", socket.display())).args(settings);
         command.args(["--bind-address=127.0.0.1", "--port", &port.to_string()]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -165,7 +186,7 @@ pub fn mariadb() -> Database {
     };
     let is_ready = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
     let process = start(&[]).spawn().unwrap();
-    wait_until("the start of MariaDB", is_ready);
+    wait_until("the start of a server", is_ready);
     let server =
         Database { folder, port, process, signal: "-TERM", start: Box::new(start), is_ready: Box::new(is_ready) };
     mariadb_sql(

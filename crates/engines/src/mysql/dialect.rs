@@ -2,9 +2,11 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::order_entry::Procedures;
+use super::statements::Digests;
 use crate::mysql::lane::own_words;
 use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
 use workloads::order_entry::OrderEntryDialect;
+use workloads::queries::StatementStatistics;
 
 pub(super) struct MySqlDialect;
 
@@ -62,6 +64,10 @@ impl Dialect for MySqlDialect {
 
     fn table_name(&self, name: &str) -> String {
         quoted(name)
+    }
+
+    fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
+        Some(&Digests)
     }
 
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {

@@ -23,6 +23,7 @@ mod read_back;
 mod room;
 mod session;
 pub mod spatial;
+mod statements;
 mod tables;
 mod tls;
 mod url;
@@ -55,6 +56,7 @@ pub(crate) use url::Address;
 use workloads::backup::backups::Backups;
 use workloads::dataset::{Dataset, Dialect};
 use workloads::pages::dialect::PagesDialect;
+use workloads::session::Session;
 use workloads::spatial::dialect::SpatialDialect;
 use workloads::system::{Consent, Engine, OpenRequest, System};
 use workloads::transactions::{Program, Protocol};
@@ -144,6 +146,10 @@ impl Engine for Product {
 
     fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
         system::refuses_writes::<MySqlServer>(system)
+    }
+
+    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+        system::visit::<MySqlServer>(system)
     }
 
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {

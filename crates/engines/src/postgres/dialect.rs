@@ -2,8 +2,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::order_entry::Procedures;
+use super::statements::PgStatStatements;
 use workloads::dataset::{ColumnKind, Dialect};
 use workloads::order_entry::OrderEntryDialect;
+use workloads::queries::StatementStatistics;
 
 pub(super) struct PostgresDialect;
 
@@ -38,6 +40,10 @@ impl Dialect for PostgresDialect {
 
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
+    }
+
+    fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
+        Some(&PgStatStatements)
     }
 
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {

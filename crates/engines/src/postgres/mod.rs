@@ -22,6 +22,7 @@ mod room;
 mod service;
 mod session;
 pub mod spatial;
+mod statements;
 mod tables;
 mod tls;
 mod url;
@@ -60,7 +61,7 @@ pub(crate) use url::Address;
 use workloads::backup::backups::Backups;
 use workloads::dataset::{Dataset, Dialect};
 use workloads::pages::dialect::PagesDialect;
-use workloads::session::SessionKind;
+use workloads::session::{Session, SessionKind};
 use workloads::spatial::dialect::SpatialDialect;
 use workloads::system::{Consent, Engine, OpenRequest, System};
 use workloads::transactions::{Program, Protocol, ScriptStatement};
@@ -124,6 +125,10 @@ impl Engine for Postgres {
 
     fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
         system::refuses_writes::<PostgresServer>(system)
+    }
+
+    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+        system::visit::<PostgresServer>(system)
     }
 
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
@@ -306,7 +311,7 @@ impl Server for PostgresServer {
         tables::remove(client)
     }
 
-    fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
+    fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
             return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
         }

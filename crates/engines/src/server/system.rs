@@ -290,6 +290,12 @@ pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> 
     refused.filter(|failure| failure.kind == FailureKind::Unsupported)
 }
 
+/// Serves [`Engine::visit`](workloads::system::Engine::visit).
+pub(crate) fn visit<S: Server>(system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+    let (_, client) = S::connect(AddressOf::<S>::parse(&system.url, &process_environment)?)?;
+    Ok(Box::new(Steps::new(client, S::DIALECT)))
+}
+
 fn room<S: Server>(system: &SystemPlan) -> &'static str {
     if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }

@@ -4,6 +4,7 @@
 mod answer;
 mod parameters;
 mod procedure;
+mod remembered;
 mod source;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use load::error::Failure;
 use procedure::Asking;
 
 pub use answer::FirstAnswers;
+pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick};
 pub use source::{has_queries, is_query};
 
 model::keys! {

@@ -13,7 +13,7 @@ use load::error::{Failure, FailureKind};
 
 const ENDING: &str = ".sql";
 /// First words of statements that read.
-const READING: [&str; 6] = ["select", "with", "values", "table", "show", "explain"];
+pub(super) const READING: [&str; 6] = ["select", "with", "values", "table", "show", "explain"];
 /// More queries than this are no folder of queries.
 const MOST: usize = 1_000;
 /// Engines count milliseconds, in 32 bits.
@@ -214,41 +214,47 @@ pub struct Statement {
 }
 
 /// A word of a statement, or `(`.
-struct WordAt {
+pub(super) struct WordAt {
     /// The word in lower case.
-    text: String,
+    pub(super) text: String,
     /// Number of parentheses that it stands in.
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 /// The words of a statement outside quotes and comments.
-fn words(sql: &str) -> Vec<WordAt> {
+pub(super) fn words(sql: &str) -> Vec<WordAt> {
     let mut words: Vec<WordAt> = Vec::new();
     let (mut rest, mut depth) = (sql, 0_usize);
     while let Some(next) = rest.chars().next() {
-        let length = match next {
-            '\'' | '"' | '`' => rest[1..].find(next).map_or(rest.len(), |end| end + 2),
-            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
+        let length = piece_length(rest);
+        match next {
             '(' => {
                 words.push(WordAt { text: "(".to_owned(), depth });
                 depth += 1;
-                1
             }
-            ')' => {
-                depth = depth.saturating_sub(1);
-                1
-            }
-            c if c.is_alphanumeric() || c == '_' => {
-                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-                words.push(WordAt { text: rest[..end].to_lowercase(), depth });
-                end
-            }
-            other => other.len_utf8(),
-        };
+            ')' => depth = depth.saturating_sub(1),
+            c if is_of_word(c) => words.push(WordAt { text: rest[..length].to_lowercase(), depth }),
+            _ => {}
+        }
         rest = &rest[length..];
     }
     words
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Bytes of what a text begins with: a quoted text, a comment, a word, or a letter.
+pub(super) fn piece_length(text: &str) -> usize {
+    let Some(next) = text.chars().next() else { return 0 };
+    match next {
+        '\'' | '"' | '`' => text[1..].find(next).map_or(text.len(), |end| end + 2),
+        '-' if text.starts_with("--") => text.find('\n').unwrap_or(text.len()),
+        '/' if text.starts_with("/*") => text.find("*/").map_or(text.len(), |end| end + 2),
+        c if is_of_word(c) => text.find(|c: char| !(is_of_word(c) || c == '$')).unwrap_or(text.len()),
+        other => other.len_utf8(),
+    }
 }
 
 #[cfg(test)]

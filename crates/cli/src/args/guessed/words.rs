@@ -116,6 +116,12 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Option("--script", ""),
         "`--script NAME` runs a built-in script: `etalon list` has the names",
     ),
+    taking(
+        Measuring,
+        &["--from"],
+        Instead::Words(&["sql"]),
+        "`etalon queries URL -o sql` writes the queries in a server's statistics as the folder `sql`",
+    ),
     flag(Measuring, &["-S", "--select-only"], Instead::Words(&["--script", "select-only"]), ""),
     flag(Measuring, &["-N", "--skip-some-updates"], Instead::Words(&["--script", "simple-update"]), ""),
     flag(
@@ -290,7 +296,7 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
         "`etalon run` measures the disks that folders are on",
     ),
     (&["backup", "dump", "restore"], Meaning::Backup, OF_MADE_TABLES),
-    (&["queries", "query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
+    (&["query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
     (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
     (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),
     (&["diff", "cmp"], Meaning::Compare, "`etalon compare` compares stores"),
