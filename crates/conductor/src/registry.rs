@@ -13,7 +13,7 @@ use crate::timeout::ask;
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Tables;
 use workloads::system::{Engine, OpenRequest, System};
-use workloads::workload::{Task, Workload};
+use workloads::workload::{Action, Task, Workload};
 
 /// The words by which this build's engines take backups.
 static METHODS: LazyLock<Vec<&str>> = LazyLock::new(|| {
@@ -128,9 +128,17 @@ impl Registry {
     /// Whether runs of a task can begin with the caches that the plan asks for, as far as is known without connecting.
     ///
     /// # Errors
-    /// [`FailureKind::Unsupported`]: no reset empties them there.
+    /// [`FailureKind::Unsupported`]: no reset empties them there. [`FailureKind::Plan`]: the task would fill them again.
     pub fn refuse_warm(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
-        if schedule.caches == Caches::Warmed || task.tables() == Tables::None || task.dataset.tables.is_empty() {
+        if schedule.caches == Caches::Warmed {
+            return Ok(());
+        }
+        if task.tables() == Tables::None && matches!(task.action, Action::Step(_)) {
+            let cause = "each query is asked once before it is timed, which fills the caches again";
+            return Err(Failure::new(FailureKind::Plan, "use `schedule.caches = \"cold\"` with queries", cause)
+                .hint("leave `schedule.caches` out"));
+        }
+        if task.tables() == Tables::None || task.dataset.tables.is_empty() {
             return Ok(());
         }
         // Opening the system says why it cannot be resolved.

@@ -160,6 +160,10 @@ fn a_plan_of_queries_goes_on_with_the_files_it_was_begun_with() {
     assert!(text.contains("workload = \"queries\"") && text.contains("files = \"sql\""), "{text}");
     let shown = scene.etalon(&["plan", "plan.toml"]);
     assert!(shown.stdout.contains("nothing: the benchmarks work on the tables that are there"), "{}", shown.stdout);
+    let cold = ["plan.toml", "--quick", "--quiet", "--set", "schedule.caches=cold"];
+    for verb in ["plan", "run"] {
+        scene.etalon(&[&[verb], &cold[..]].concat()).says(2, &["with queries", "which fills the caches again"]);
+    }
     scene.etalon(&["run", "plan.toml", "--quick", "--quiet"]).says(0, &[]);
     fs::write(scene.path().join("sql/one.sql"), "SELECT 3").unwrap();
     let store = scene.store();
