@@ -156,6 +156,14 @@ pub struct Question {
     /// Several are compared. The name of one of the plan's systems picks that one
     #[arg(long, visible_alias = "url", value_name = "[NAME=]URL", help_heading = heading::SYSTEMS)]
     pub system: Vec<String>,
+    /// Statement that changes the one server that is named: it is compared before and after
+    ///
+    /// Or a file of statements. Étalon makes the change before runs of `after`, and undoes it before those of `before`
+    #[arg(long, value_name = "SQL|FILE", help_heading = heading::SYSTEMS)]
+    pub change: Vec<String>,
+    /// Statement that undoes `--change`, or a file of them
+    #[arg(long, value_name = "SQL|FILE", help_heading = heading::SYSTEMS)]
+    pub undo: Vec<String>,
     /// Script that the clients run
     ///
     /// Several, or one list as in `a.sql,b.sql`, are measured one by one; weights make a mix: `a.sql@9,b.sql@1`. A file in
@@ -268,7 +276,6 @@ pub enum Reactor {
 /// `etalon run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
-    /// The plan
     #[command(flatten)]
     pub source: PlanSource,
     /// Folder for the store and the report
@@ -308,7 +315,6 @@ pub enum ResultFormat {
 /// `etalon plan`.
 #[derive(Args, Clone, Debug)]
 pub struct PlanArgs {
-    /// The plan
     #[command(flatten)]
     pub source: PlanSource,
     /// Forecast the number of rounds from an earlier experiment

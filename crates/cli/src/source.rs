@@ -323,6 +323,10 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
         };
         return refuse(format!("`{}`", words::shown(other)), hint);
     }
+    if !(question.change.is_empty() && question.undo.is_empty()) {
+        let hint = "write `change = [\"…\"]` and `undo = [\"…\"]` under a second system with the same `url`".to_owned();
+        return refuse("a change".to_owned(), hint);
+    }
     if let Some(script) = question.script.first() {
         return refuse(
             format!("`--script {script}`"),

@@ -1,9 +1,11 @@
 //! Runs an experiment: opens systems, takes facts, runs pending runs in the stored order, and commits each to the
 //! store before the next.
 
+mod change;
 mod identity;
 mod rounds;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use model::{
 };
 use store::Store;
 
+use self::change::MadeChange;
 use crate::capacity_run::{check, for_money, seek, usual_loads};
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
@@ -25,7 +28,7 @@ use crate::lasting::LastingFailure;
 pub use crate::options::{ExperimentOptions, TimeLimit};
 use crate::registry::Registry;
 use crate::seed;
-use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
+use crate::site::{Here, Inspection, Places, Site, SiteJob};
 use crate::timeout::within;
 use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
@@ -75,7 +78,11 @@ pub struct Conductor<'a> {
     /// Cases whose tables were checked against everything, in this process.
     inspected: BTreeSet<u32>,
     /// What each system was before its first run: a run after which it is something else is marked.
-    identities: BTreeMap<String, Facts>,
+    identities: RefCell<BTreeMap<String, Facts>>,
+    /// The change in each server, unless it is undone.
+    made: RefCell<BTreeMap<String, MadeChange>>,
+    /// Systems with a change whose facts were read.
+    described: BTreeSet<String>,
     /// Systems of which the user knows that they changed.
     changed: BTreeSet<String>,
     tasks: Vec<Task>,
@@ -110,7 +117,9 @@ impl<'a> Conductor<'a> {
             silent: BTreeSet::new(),
             unready: BTreeSet::new(),
             inspected: BTreeSet::new(),
-            identities: BTreeMap::new(),
+            identities: RefCell::default(),
+            made: RefCell::default(),
+            described: BTreeSet::new(),
             changed: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
@@ -125,7 +134,11 @@ impl<'a> Conductor<'a> {
 
     /// Runs pending runs, then removes what étalon made in the systems.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
-        let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
+        let opened = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| self.recover(observer));
+        let ended = opened.and_then(|()| {
+            if self.options.only_undo {
+                return Ok(ExperimentEnd::Interrupted);
+            }
             self.take_facts(observer)?;
             // What has ended, and be it by a failure, is not run again because more follows.
             let pending = if self.options.extends {
@@ -138,13 +151,12 @@ impl<'a> Conductor<'a> {
             self.run_pending(pending.into(), observer)
         });
         let ended = match ended {
-            Err(ExperimentError::System { .. } | ExperimentError::Fleet(_))
-                if self.options.interrupt.load(Ordering::Relaxed) =>
-            {
+            Err(ExperimentError::System { .. } | ExperimentError::Fleet(_)) if self.is_interrupted() => {
                 Ok(ExperimentEnd::Interrupted)
             }
             ended => ended,
         };
+        self.undo_all(observer);
         for (name, site) in &self.sites {
             let dropped = if self.silent.contains(name) {
                 let site = Arc::clone(site);
@@ -286,14 +298,9 @@ impl<'a> Conductor<'a> {
         if !self.texts.entries.is_empty() {
             taken.push((TEXTS.to_owned(), self.texts.clone()));
         }
-        let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
-        for system in &self.plan.systems {
-            let failed = |failure| system_error(&system.name, failure);
-            let mut facts = self.site(&system.name)?.facts(&cases).map_err(failed)?;
-            let (engine, _) = self.registry.resolve(system).map_err(failed)?;
-            for caution in engine.spec().cautions {
-                facts.passing(caution.fact(), caution.text());
-            }
+        // Those with a change are read once it is made.
+        for system in self.plan.systems.iter().filter(|system| system.change.is_none()) {
+            let facts = self.facts_of(&system.name)?;
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }
@@ -304,6 +311,23 @@ impl<'a> Conductor<'a> {
             }
         }
         self.identify(&known)
+    }
+
+    fn facts_of(&self, name: &str) -> Result<Facts, ExperimentError> {
+        let failed = |failure| system_error(name, failure);
+        let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
+        let mut facts = self.site(name)?.facts(&cases).map_err(failed)?;
+        if let Some(system) = self.plan.system(name) {
+            let (engine, _) = self.registry.resolve(system).map_err(failed)?;
+            for caution in engine.spec().cautions {
+                facts.passing(caution.fact(), caution.text());
+            }
+        }
+        Ok(facts)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.options.interrupt.load(Ordering::Relaxed)
     }
 
     /// Warns of what is bad about this machine, before anything runs: once, in few words. What happens later is kept with
@@ -399,7 +423,7 @@ impl<'a> Conductor<'a> {
         let mut failed = 0;
         let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
         while let Some(run) = pending.front().copied() {
-            if self.options.interrupt.load(Ordering::Relaxed) {
+            if self.is_interrupted() {
                 return Ok(ExperimentEnd::Interrupted);
             }
             if looked.replace(run.round) != Some(run.round)
@@ -488,7 +512,7 @@ impl<'a> Conductor<'a> {
             let ended = self.run_unless_silent(run, progress, observer)?;
             let RunEnd::Failed(failure) = &ended else { return Ok(ended) };
             let is_empty = failure.kind == FailureKind::NothingEnded;
-            let is_last = attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed);
+            let is_last = attempt >= ATTEMPTS || self.is_interrupted();
             if is_last || !(failure.may_pass() || is_empty) {
                 return Ok(ended);
             }
@@ -531,12 +555,13 @@ impl<'a> Conductor<'a> {
     fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         let timeout = self.options.patience;
-        while started.elapsed() < timeout && !self.options.interrupt.load(Ordering::Relaxed) {
+        while started.elapsed() < timeout && !self.is_interrupted() {
             let site = Arc::clone(self.site(system)?);
             match within(timeout.saturating_sub(started.elapsed()), move || site.revive()) {
                 Some(Ok(())) => {
                     let name = self.name_of(system).to_owned();
                     self.silent.remove(&name);
+                    self.doubt(&name);
                     return Ok(true);
                 }
                 Some(Err(_)) => thread::sleep(REVIVE_EVERY),
@@ -577,7 +602,7 @@ impl<'a> Conductor<'a> {
                 (record, RunEnd::Measured)
             }
             // Interrupted preparation has not failed.
-            Err((failure, points)) if self.options.interrupt.load(Ordering::Relaxed) => {
+            Err((failure, points)) if self.is_interrupted() => {
                 let reason = format!("{}: {failure}", model::run::INTERRUPTED);
                 (RunRecord { points, ..RunRecord::without_result(RunState::Aborted, reason) }, RunEnd::Aborted)
             }
@@ -589,6 +614,9 @@ impl<'a> Conductor<'a> {
         self.store.finish_run(id, &record)?;
         if let Some(places) = &self.options.places {
             places.committed();
+        }
+        if record.state == RunState::Measured {
+            self.take_changed_facts(&case.system, observer)?;
         }
         self.done += 1;
         // Short runs of a search may have been lengthened.
@@ -622,7 +650,7 @@ impl<'a> Conductor<'a> {
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
         let site = &**site.map_err(without_points)?;
         let Some(promise) = Promise::from_point(&case.point) else {
-            return run_once(self.places(), site, &self.job(run, case), observer).map_err(without_points);
+            return self.load_once(site, &self.job(run, case), observer).map_err(without_points);
         };
         let workload = self.registry.workload(&case.workload).map_err(without_points)?;
         let seed = self.plan.schedule.seed;
@@ -638,7 +666,7 @@ impl<'a> Conductor<'a> {
             let schedule = Schedule { length: Length::Duration(length), ..self.plan.schedule.clone() };
             let job = self.job(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
-            run_once(self.places(), site, &SiteJob { case, task: &task, seed, schedule: &schedule, ..job }, observer)
+            self.load_once(site, &SiteJob { case, task: &task, seed, schedule: &schedule, ..job }, observer)
         };
         let mut record =
             seek((case, promise, length), (phase, between), workload.spec().rate_unit, &mut short_run, observer)?;

@@ -56,6 +56,8 @@ pub struct ExperimentOptions {
     pub judge: Option<Arc<dyn Judge>>,
     /// The time into which rounds are to fit.
     pub limit: Option<TimeLimit>,
+    /// Ends once what an earlier étalon left changed is undone.
+    pub only_undo: bool,
     /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
     pub extends: bool,
 }
@@ -76,6 +78,7 @@ impl ExperimentOptions {
             rest: Rest::WholeRounds,
             judge: None,
             limit: None,
+            only_undo: false,
             extends: false,
         }
     }

@@ -12,13 +12,13 @@ use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord,
 use serde::{Deserialize, Serialize};
 
 use crate::tables::{KnownTables, UntilInterrupted};
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::{Observer, TablesProgress};
 use load::run::{LoadRun, ServerCounters};
 use load::surroundings::Surroundings;
-use workloads::dataset::{Dataset, Tables};
-use workloads::session::SessionKind;
+use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::session::{Session, SessionKind};
 use workloads::step::{self, StepContext};
 use workloads::system::{LoadProgress, OpenRequest, Presence, System};
 use workloads::transactions::Moment;
@@ -103,6 +103,18 @@ pub trait Site: Send + Sync {
 
     fn revive(&self) -> Result<(), Failure>;
 
+    /// Opens a session for the plan's own statements, in the engine's words.
+    ///
+    /// # Errors
+    /// It is on another host, or gives no session.
+    fn session(&self, _kind: SessionKind) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
+        let cause = "the system is on another host";
+        Err(Failure::new(FailureKind::Unsupported, "run the plan's own statements", cause))
+    }
+
+    /// See [`System::begin_clean_up`].
+    fn begin_clean_up(&self) {}
+
     fn drop_all(&self) -> Result<(), Failure>;
 }
 
@@ -134,7 +146,7 @@ pub trait Places: Send + Sync {
     fn co_located(&self) -> Vec<u32>;
 }
 
-/// Makes the tables and the run, by the load generators of the plan's hosts if it names some.
+/// Makes the tables and the run, by the load generators of the plan's hosts if it names some. `between` is done between both.
 ///
 /// # Errors
 /// One of the hosts, or the system, fails.
@@ -142,12 +154,14 @@ pub fn run_once(
     places: Option<&dyn Places>,
     site: &dyn Site,
     job: &SiteJob<'_>,
+    between: &dyn Fn() -> Result<(), Failure>,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Failure> {
     let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
     let started = Instant::now();
     site.prepare(job, observer)?;
     let prepared_s = started.elapsed().as_secs_f64();
+    between()?;
     let mut record = site.run(job, generator.as_deref(), observer)?;
     if record.state == RunState::Measured {
         // In full where the engine makes tables again, else by a copy of the first.
@@ -387,6 +401,14 @@ impl Site for Here {
 
     fn revive(&self) -> Result<(), Failure> {
         self.system.revive()
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
+        Ok((self.system.session(kind)?, self.system.dialect()))
+    }
+
+    fn begin_clean_up(&self) {
+        self.system.begin_clean_up();
     }
 
     fn drop_all(&self) -> Result<(), Failure> {

@@ -73,6 +73,7 @@ fn system() -> Box<dyn System> {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let request = workloads::system::OpenRequest::new(&system, workloads::system::Consent::OwnOnly);
     use workloads::system::Engine as _;

@@ -313,6 +313,7 @@ impl Shape {
                         .filter(|of| of != name && self.systems.contains(of)),
                     price: None,
                     reset: None,
+                    change: None,
                 })
                 .collect(),
             benchmarks: benchmarks.collect(),

@@ -33,8 +33,8 @@ pub use look::{Look, RowSoFar, Standing};
 pub use metric::{Absence, Direction, Measurement, Metric, NoValue, Quantity, Reading, Role};
 pub use near::nearest;
 pub use plan::{
-    Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivatePooler, PrivateServer,
-    SystemPlan, VolumePlan,
+    Benchmark, CLIENTS_ON, Change, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivatePooler,
+    PrivateServer, SystemPlan, VolumePlan,
 };
 pub use price::Price;
 pub use promise::{LoadPoint, Promise};

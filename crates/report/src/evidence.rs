@@ -332,9 +332,10 @@ impl Evidence {
         self.marks.iter().filter(move |(id, _)| *id == run).map(|(_, mark)| mark)
     }
 
-    /// The system itself, or the one that it is an alias of.
+    /// The system itself, or the one that it is an alias of; a server with a change is another system than without it.
     pub fn server_of<'a>(&'a self, system: &'a str) -> &'a str {
-        self.header.plan.system(system).and_then(|plan| plan.alias_of.as_deref()).unwrap_or(system)
+        let unchanged = self.header.plan.system(system).filter(|plan| plan.change.is_none());
+        unchanged.and_then(|plan| plan.alias_of.as_deref()).unwrap_or(system)
     }
 
     /// An alias without facts has its server's.

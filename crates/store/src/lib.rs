@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod change;
 mod enum_names;
 mod error;
 mod header;
@@ -33,6 +34,7 @@ use std::path::{Path, PathBuf};
 use model::Case;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+pub use change::{ChangeState, StoredChange};
 pub use error::StoreError;
 pub use header::Header;
 pub use journal::{Rest, RunId, StoredRun};

@@ -11,7 +11,8 @@ use crate::error::Tried;
 use crate::{Result, StoreError, schema};
 
 /// Never edit a released one.
-pub(crate) const STEPS: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, schema::V6, schema::V7];
+pub(crate) const STEPS: &[&str] =
+    &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, schema::V6, schema::V7, schema::V8];
 
 pub(crate) fn newest(steps: &[&str]) -> i64 {
     steps.len() as i64

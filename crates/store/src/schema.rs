@@ -25,3 +25,6 @@ pub(crate) const V6: &str = include_str!("schema_v6.sql");
 
 /// Version 6 to version 7: the loads that were tried may be numbers of clients.
 pub(crate) const V7: &str = include_str!("schema_v7.sql");
+
+/// Version 7 to version 8: the change that étalon has made in a server.
+pub(crate) const V8: &str = include_str!("schema_v8.sql");

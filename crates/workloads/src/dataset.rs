@@ -256,6 +256,12 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// Queries for the name of the own session, and for those of the others that are at work. `None`: a statement ends with its
+    /// client.
+    fn session_names(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
     /// The procedures of order entry; `None` without stored procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         None

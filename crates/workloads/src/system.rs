@@ -473,5 +473,8 @@ pub trait System: Send + Sync {
         self.counters().map(|_| ())
     }
 
+    /// Lets questions be asked after an interrupt, to undo what étalon did. Nothing is measured any more.
+    fn begin_clean_up(&self) {}
+
     fn drop_all(&self) -> Result<(), Failure>;
 }

@@ -17,6 +17,9 @@ pub struct ResumeArgs {
     /// earlier runs stay in the store, and no longer count once they are repeated
     #[arg(long, help_heading = heading::SCHEDULE)]
     pub only_pending: bool,
+    /// Only undo the change that an étalon that was killed has left in a server
+    #[arg(long, help_heading = heading::SAFETY)]
+    pub undo_only: bool,
     /// Change what may change: `schedule.max_time` of a range of rounds, or `schedule.on_error`
     ///
     /// It holds for what is still to be run. Whatever would change the runs themselves takes another experiment

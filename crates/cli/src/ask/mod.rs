@@ -1,6 +1,7 @@
 //! One's own question: from systems and scripts on the command line to the text of a plan, as `etalon init` writes it.
 
 mod benchmarks;
+pub mod change;
 pub mod fit;
 mod names;
 mod tables;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use conductor::Registry;
 use model::catalog::OwnSystem;
 use model::plan::{Changes, NamedSystem, PrivateServer, without_password};
-use model::{Catalog, Plan, SystemPlan, duration};
+use model::{Catalog, Change, Plan, SystemPlan, duration};
 
 use self::benchmarks::Asked;
 use self::fit::{Fitted, Fixed};
@@ -80,6 +81,8 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let Sides { systems, scripts, queries, notes } = sides(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).next())?;
     refuse_twice(&systems, set, &catalog)?;
+    let change = change::read(question)?;
+    let systems = if change.is_some() { change::both_states(systems)? } else { systems };
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
@@ -92,6 +95,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let mut draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
         systems: names.into_iter().zip(systems).collect(),
+        change,
         asked,
         catalog: &catalog,
     };
@@ -319,7 +323,8 @@ impl Question {
     pub fn shapes_the_load(&self) -> bool {
         let has_lists =
             !(self.clients.is_empty() && self.script.is_empty() && self.queries.is_empty() && self.scale.is_empty());
-        has_lists || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
+        let has_change = !(self.change.is_empty() && self.undo.is_empty());
+        has_lists || has_change || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }
 
     /// The `--name`.
@@ -379,6 +384,8 @@ pub fn quoted_key(key: &str) -> String {
 struct Draft<'c> {
     name: String,
     systems: Vec<(String, SystemWord)>,
+    /// What makes the second system of the first.
+    change: Option<Change>,
     asked: Asked,
     catalog: &'c Catalog,
 }
@@ -393,8 +400,9 @@ impl Draft<'_> {
         // Writing to a string does not fail.
         let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quoted(&self.name));
         let _ = writeln!(text, "# What is compared: each with the first.");
-        for (name, system) in &self.systems {
-            let _ = writeln!(text, "[systems.{}]\n{}", quoted_key(name), self.place(system, passwords));
+        for (index, (name, system)) in self.systems.iter().enumerate() {
+            let keys = self.change.as_ref().filter(|_| index == 1).map(change::keys).unwrap_or_default();
+            let _ = writeln!(text, "[systems.{}]\n{}{keys}", quoted_key(name), self.place(system, passwords));
         }
         let mut explained = Vec::new();
         for benchmark in &self.asked.benchmarks {

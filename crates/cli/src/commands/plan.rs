@@ -18,6 +18,7 @@ use super::pilot::{PilotForecast, forecast_from_pilot};
 use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};
 use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
+use crate::ask::change::in_a_line;
 use crate::ask::fit::Pace;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -377,6 +378,10 @@ fn as_text(
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     tell_rounds(&mut text, plan, seed, width);
+    for line in changes(plan) {
+        let _ =
+            write!(text, "\n{}", wrapped(&format!("{line}; the time that they take is not counted below"), width, 4));
+    }
     let whole = work.expected().whole();
     let _ = writeln!(
         text,
@@ -410,6 +415,25 @@ fn as_text(
     text
 }
 
+/// What étalon changes in servers, a line for each system with a change.
+pub fn changes(plan: &Plan) -> Vec<String> {
+    let changed = plan.systems.iter().filter_map(|system| Some((system, system.alias_of.as_ref()?)));
+    let changed = changed.filter(|(system, _)| system.change.is_some());
+    changed
+        .map(|(system, server)| {
+            let name = &system.name;
+            let place = match &system.server {
+                Some(server) => private_server(server),
+                None => format!("the database {}", model::plan::redact_url(&system.url)),
+            };
+            format!(
+                "{name}: étalon changes {place} before runs of `{name}`, and undoes it before runs of `{server}` and at the end, \
+                 each by the plan's own statements"
+            )
+        })
+        .collect()
+}
+
 fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
@@ -429,6 +453,10 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
         }
         for reset in work.resets.get(&system.name).into_iter().flatten() {
             let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
+        }
+        if let Some(change) = &system.change {
+            let _ = writeln!(text, "    change: {}", in_a_line(&change.make));
+            let _ = writeln!(text, "    undo: {}", in_a_line(&change.undo));
         }
         for caution in cautions(system, registry) {
             let note = wrapped(&format!("note: {caution}"), width.saturating_sub(4), 4);

@@ -22,6 +22,9 @@ use crate::source::{self, Loaded};
 
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
+    if args.undo_only {
+        return undo(args, &registry, printer);
+    }
     refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
     let changes = Changes::from_pairs(&args.set, store.header())?;
@@ -36,7 +39,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
     }
     // Rounds that stopped half-way are repeated with their measured runs.
-    let result = if store.pending()?.is_empty() {
+    let result = if store.pending()?.is_empty() && store.changes()?.is_empty() {
         printer.note("nothing is pending: every run has been measured");
         Ok(conductor::ExperimentEnd::Complete { failed: 0 })
     } else {
@@ -48,6 +51,20 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
+}
+
+/// Undoes what is left changed, whatever étalon left it.
+fn undo(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
+    let mut store = Store::open(&args.store)?;
+    if store.changes()?.is_empty() {
+        printer.note("nothing is to be undone");
+        return Ok(Exit::Done);
+    }
+    let loaded = plan_of(store.header(), registry, printer)?;
+    let options = ExperimentOptions { only_undo: true, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+    conduct(registry, &loaded.plan, &mut store, options, None, printer)?;
+    store.close()?;
+    Ok(Exit::Done)
 }
 
 /// What opening a store of another étalon for writing would bring to this one's version, which then has it refused. What

@@ -60,6 +60,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
 /// Runs into a store in the folder of the results.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let limit = time_limit(&args.source)?;
+    refuse_left_change(&loaded.plan, &args.output)?;
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
@@ -81,6 +82,41 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
         longer_than_asked(limit.time, took, measuring).iter().for_each(|text| printer.remark(text));
     }
     finish(result, store, loaded, &path, args.conduct.format, printer)
+}
+
+/// Refuses to change a server in which an étalon that was killed has left a change.
+fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
+    let plan = plan.redacted();
+    let changed = plan.systems.iter().filter(|system| system.change.is_some() && !system.url.is_empty());
+    let changed: Vec<&str> = changed.map(|system| system.url.as_str()).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == store::EXTENSION)) {
+        // What is no store, or cannot be read, says nothing of a change.
+        let Ok(other) = Store::open_read_only(&path) else { continue };
+        let left = other.changes()?;
+        let servers = left.iter().filter_map(|change| other.header().plan.system(&change.server));
+        if servers.map(|server| server.url.as_str()).any(|url| changed.contains(&url)) {
+            let message = format!("the change of the experiment {} is still made in this server", path.display());
+            return Err(CliError::user(message).hint(format!(
+                "`{}` undoes it, and `{}` goes on with it",
+                undo_command(&path),
+                resume_command(&path)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The warning of a change that could not be undone.
+fn left_change(store: &Store) -> Option<String> {
+    let left = store.changes().ok()?;
+    let systems: Vec<String> = left.iter().map(|change| format!("`{}`", change.system)).collect();
+    (!systems.is_empty()).then(|| {
+        format!("the change of {} is not undone: `{}` undoes it", systems.join(", "), undo_command(store.path()))
+    })
 }
 
 /// The time that was promised, unless the number of rounds was, too.
@@ -198,6 +234,7 @@ pub fn finish(
     format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
+    left_change(&store).iter().for_each(|text| printer.warning(text));
     let ended = match result {
         Ok(ended) => ended,
         Err(error) => return Err(cut_short(error, store, loaded, printer)),
@@ -266,6 +303,10 @@ pub fn resume_command(path: &Path) -> String {
 /// Quoted for a shell.
 pub fn extend_command(path: &Path) -> String {
     verb_command("extend", path)
+}
+
+fn undo_command(path: &Path) -> String {
+    format!("{} --undo-only", resume_command(path))
 }
 
 fn verb_command(verb: &str, store: &Path) -> String {
@@ -376,6 +417,9 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: Duration, p
     }
     printer.note(&format!("store: {}", path.display()));
     for line in made_and_dropped(plan, registry) {
+        printer.note(&line);
+    }
+    for line in super::plan::changes(plan) {
         printer.note(&line);
     }
     for name in on_tables_of_others(plan, registry) {

@@ -13,6 +13,7 @@ mod apart;
 mod ask;
 mod audit;
 mod bad_input;
+mod before_after;
 mod beside;
 mod capacity;
 mod cipher;

@@ -9,20 +9,28 @@ use super::{Conductor, ExperimentError, system_error};
 use load::error::Failure;
 use load::observer::Observer;
 
+/// Facts of an instance that change without another one taking its place.
+pub(super) const PASSING: [&str; 2] = ["started", SETTINGS_READ];
+
+/// What a system is, with the instance that it was in an earlier sitting.
+pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
+    let passing = PASSING.map(|name| format!("{INSTANCE}{name}"));
+    let earlier = earlier.map(|facts| &facts.entries).into_iter().flatten();
+    for (fact, value) in earlier.filter(|(fact, _)| !passing.contains(fact)) {
+        if fact.starts_with(INSTANCE) && identity.entries.contains_key(fact) {
+            identity.entries.insert(fact.clone(), value.clone());
+        }
+    }
+    identity
+}
+
 impl Conductor<'_> {
     /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
     /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
     pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
-        let passing = ["started", SETTINGS_READ].map(|name| format!("{INSTANCE}{name}"));
         for (name, site) in &self.sites {
-            let mut identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
-            let earlier = known.get(name).map(|facts| &facts.entries).into_iter().flatten();
-            for (fact, value) in earlier.filter(|(fact, _)| !passing.contains(fact)) {
-                if fact.starts_with(INSTANCE) && identity.entries.contains_key(fact) {
-                    identity.entries.insert(fact.clone(), value.clone());
-                }
-            }
-            self.identities.insert(name.clone(), identity);
+            let identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
+            self.identities.borrow_mut().insert(name.clone(), continued(identity, known.get(name)));
         }
         Ok(())
     }
@@ -37,8 +45,12 @@ impl Conductor<'_> {
         record: &mut RunRecord,
         observer: &mut dyn Observer,
     ) -> Result<(), Failure> {
-        let name = self.name_of(system).to_owned();
-        let (Some(site), Some(before)) = (self.sites.get(&name), self.identities.get(&name)) else { return Ok(()) };
+        let server = self.name_of(system);
+        let Some(site) = self.sites.get(server) else { return Ok(()) };
+        let mut identities = self.identities.borrow_mut();
+        // With a change it is something else than without it.
+        let name = if identities.contains_key(system) { system } else { server }.to_owned();
+        let Some(before) = identities.get_mut(&name) else { return Ok(()) };
         let now = site.facts(&[])?;
         let changes = now.changes_since(before);
         if changes.is_empty() {
@@ -52,8 +64,8 @@ impl Conductor<'_> {
                 "system `{name}` has read its settings again since its last run; whether all were as before meanwhile is not \
                  known, so this run's row has no verdict"
             ));
-            if let (Some(identity), Some(fact)) = (self.identities.get_mut(&name), now.entries.get(&settings_read)) {
-                identity.entries.insert(settings_read, fact.clone());
+            if let Some(fact) = now.entries.get(&settings_read) {
+                before.entries.insert(settings_read, fact.clone());
             }
         } else if self.changed.insert(name.clone()) {
             let detail = &mark.detail;

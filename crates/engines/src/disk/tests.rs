@@ -31,6 +31,7 @@ fn system(path: &Path, settings: &[(&str, &str)]) -> SystemPlan {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     }
 }
 

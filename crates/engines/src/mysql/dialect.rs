@@ -28,6 +28,14 @@ impl Dialect for MySqlDialect {
         literal(text)
     }
 
+    /// A thread's number is not given again while the server runs.
+    fn session_names(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "SELECT CONNECTION_ID()",
+            "SELECT id FROM information_schema.processlist WHERE command <> 'Sleep' AND id <> CONNECTION_ID()",
+        ))
+    }
+
     /// MariaDB reads only the comments with `M`, and MySQL only the others: MariaDB skips those of versions 5.7 to 9.
     ///
     /// <https://mariadb.com/docs/server/reference/sql-structure/comment-syntax>

@@ -18,6 +18,15 @@ impl Dialect for PostgresDialect {
         ("BEGIN TRANSACTION READ ONLY", "ROLLBACK")
     }
 
+    fn session_names(&self) -> Option<(&'static str, &'static str)> {
+        Some((
+            "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_catalog.pg_stat_activity \
+             WHERE pid = pg_catalog.pg_backend_pid()",
+            "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_catalog.pg_stat_activity \
+             WHERE state = 'active' AND pid <> pg_catalog.pg_backend_pid()",
+        ))
+    }
+
     fn time_limit(&self, limit: Duration) -> Option<(String, String)> {
         // It ends with the transaction.
         Some((format!("SET LOCAL statement_timeout = {}", limit.as_millis()), String::new()))

@@ -702,6 +702,10 @@ impl<S: Server> System for ServerSystem<S> {
         )
     }
 
+    fn begin_clean_up(&self) {
+        self.endpoint.waiting().begin_clean_up();
+    }
+
     fn drop_all(&self) -> Result<(), Failure> {
         let waiting = self.endpoint.waiting();
         waiting.begin_clean_up();

@@ -26,6 +26,7 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     }
 }
 

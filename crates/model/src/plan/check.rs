@@ -8,8 +8,8 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{
-    Benchmark, FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivatePooler, PrivateServer, SystemPlan, fleet, renamed,
-    sweep, tree,
+    Benchmark, FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivatePooler, PrivateServer, SystemPlan, altered, fleet,
+    renamed, sweep, tree,
 };
 use super::{ComparisonRules, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
@@ -61,7 +61,9 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
         allow_different_rows: file.allow_different_rows.unwrap_or(false),
     };
     let fleet = fleet::checked(file.fleet, &file.systems, &file.benchmarks, problems);
-    let systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();
+    let changes_at = file.systems.iter().filter_map(|s| Some(s.change.as_ref()?.at.clone())).collect();
+    let mut systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();
+    altered::find_servers(&mut systems, changes_at, fleet.as_ref(), problems);
     let schedule = schedule(&file.schedule, default_seed, problems);
     refuse_repeated_names(&file.benchmarks, problems);
     let sweeps: Vec<sweep::Sweep> =
@@ -226,6 +228,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         alias_of: None,
         price: file.price.and_then(|price| priced(&price, problems)),
         reset: file.reset,
+        change: file.change.map(|change| change.value),
     };
     if let Some(url) = file.url {
         plan.engine = engine_of_url(&url, &plan.name, catalog, problems).unwrap_or_default();

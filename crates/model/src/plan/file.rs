@@ -2,6 +2,7 @@
 //!
 //! Read by hand because serde's derive stops at the first error, and a user wants to see all of them.
 
+use super::altered::{self, CHANGE, ChangeFile, UNDO};
 use super::changes::QUICK;
 use super::error::{Problems, quote};
 use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
@@ -30,7 +31,8 @@ pub(super) const TOP_KEYS: [&str; 12] = [
     QUICK,
     "fleet",
 ];
-pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
+pub(super) const SYSTEM_KEYS: [&str; 9] =
+    ["url", "server", "volume", "settings", "host", "price", "reset", CHANGE, UNDO];
 pub(super) const SERVER_KEYS: [&str; 9] =
     ["engine", "version", "bin_dir", "folder", "connect", "pooler", "pool_mode", "pool_size", "optional"];
 /// The most sessions that a private pooler may have.
@@ -68,6 +70,7 @@ pub(super) struct SystemFile {
     pub(super) host: Option<Located<String>>,
     pub(super) price: Option<Located<String>>,
     pub(super) reset: Option<Reset>,
+    pub(super) change: Option<ChangeFile>,
 }
 
 pub(super) struct ServerFile {
@@ -256,6 +259,7 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
         host: section.text("host", problems),
         price: section.text("price", problems),
         reset: section.choice("reset", &Reset::WORDS, problems),
+        change: altered::read(&section, problems),
     })
 }
 

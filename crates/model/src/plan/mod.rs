@@ -3,6 +3,7 @@
 //! From the text to the [`Plan`]: `tree` (TOML, every value with its place), `set` (`--set` arguments), `file` (the
 //! right keys and types), `check` and `sweep` (the meaning). Whatever is wrong on the way goes to `error`.
 
+mod altered;
 mod changes;
 mod check;
 mod error;
@@ -91,6 +92,16 @@ pub struct SystemPlan {
     /// `None`: as its engine does with tables of their size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
+    /// What makes it of the system that it is an alias of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// The statements that turn a server into another system, and those that turn it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub make: Vec<String>,
+    pub undo: Vec<String>,
 }
 
 /// An image file that étalon makes, mounts and removes itself.
@@ -218,8 +229,8 @@ impl Plan {
     /// The A/A experiment of a system: this plan with that system alone, as `NAME (A)`, the baseline, and `NAME (B)`.
     pub fn to_aa(&self, system: &str) -> Option<Plan> {
         let original = self.system(system)?;
-        let a = SystemPlan { name: format!("{system} (A)"), alias_of: None, ..original.clone() };
-        let b = SystemPlan { name: format!("{system} (B)"), alias_of: Some(a.name.clone()), ..original.clone() };
+        let a = SystemPlan { name: format!("{system} (A)"), alias_of: None, change: None, ..original.clone() };
+        let b = SystemPlan { name: format!("{system} (B)"), alias_of: Some(a.name.clone()), ..a.clone() };
         let comparison = ComparisonRules { baseline: a.name.clone(), ..self.comparison.clone() };
         let mut fleet = self.fleet.clone();
         if let Some(fleet) = &mut fleet

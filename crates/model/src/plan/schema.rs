@@ -138,8 +138,21 @@ fn system(catalog: &Catalog) -> Json {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",
             },
+            "change": statements(
+                "A statement, or a list of them, that turns the system of the same `url` without `change` into this one. Étalon runs them before \
+                 runs of this system.",
+            ),
+            "undo": statements(
+                "A statement, or a list of them, that undoes `change`. Étalon runs them before runs of the other system, and at the end.",
+            ),
         },
+        "dependentRequired": { "change": ["undo"], "undo": ["change"] },
     })
+}
+
+fn statements(about: &str) -> Json {
+    let statement = json!({ "type": "string", "pattern": r"\S" });
+    json!({ "description": about, "anyOf": [statement, { "type": "array", "items": statement, "minItems": 1 }] })
 }
 
 fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {

@@ -331,3 +331,32 @@ fn margin_and_level() {
       plan: db.toml:1  allow_unequal_durability = "yes"
     "#);
 }
+
+#[test]
+fn a_change_has_its_undo_and_a_server_without_it() {
+    let with = |lines: &str| format!("{SMALL}[systems.after]\n{lines}\n");
+    let same = "url = \"postgres://u@h/a\"\nchange = \"CREATE INDEX i ON t (a)\"";
+    for (lines, expected) in [
+        (same, "system `after` has `change`, and no `undo`"),
+        ("url = \"postgres://u@h/a\"\nundo = \"DROP INDEX i\"", "system `after` has `undo`, and no `change`"),
+        (
+            "url = \"postgres://u@h/a\"\nchange = []\nundo = \"DROP INDEX i\"",
+            "must be a statement, or a list of statements",
+        ),
+        (
+            "url = \"postgres://u@h/other\"\nchange = \"CREATE INDEX i ON t (a)\"\nundo = [\"DROP INDEX i\"]",
+            "no system is the same server without it",
+        ),
+        (
+            &format!("{same}\nundo = \"DROP INDEX i\"\nsettings = {{ work_mem = \"64kB\" }}"),
+            "`settings` or `reset` of system `after` are not those of `a`",
+        ),
+    ] {
+        let said = errors(&with(lines));
+        assert!(said.contains(expected) && said.contains("hint: "), "{said}");
+    }
+    let plan = parse(&with(&format!("{same}\nundo = [\"DROP INDEX i\"]"))).unwrap();
+    let after = plan.system("after").unwrap();
+    assert_eq!(after.alias_of.as_deref(), Some(plan.systems[0].name.as_str()));
+    assert_eq!(after.change.as_ref().unwrap().make, ["CREATE INDEX i ON t (a)"]);
+}

@@ -16,6 +16,8 @@ const SETTINGS: usize = 3;
 /// Letters of a name, and of a setting's value.
 const NAME: usize = 24;
 const VALUE: usize = 16;
+/// Letters of a change's statement.
+const CHANGE: usize = 60;
 
 /// What was compared, in at most five lines.
 pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
@@ -76,7 +78,10 @@ fn side(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) 
     let Some(facts) = evidence.facts_of(name) else { return format!("{letter}{shown}") };
     let product = product(facts);
     let others = systems.iter().filter(|other| **other != name).filter_map(|other| evidence.facts_of(other));
-    let parts: Vec<String> = [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).collect();
+    let change = evidence.header.plan.system(name).and_then(|system| system.change.as_ref());
+    let change = change.into_iter().flat_map(|change| &change.make).map(|text| clipped(&clean(text), CHANGE));
+    let parts: Vec<String> =
+        [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).chain(change).collect();
     if parts.is_empty() { format!("{letter}{shown}") } else { format!("{letter}{shown}: {}", parts.join(", ")) }
 }
 

@@ -73,6 +73,7 @@ impl Builder {
             alias_of: None,
             price: None,
             reset: None,
+            change: None,
         };
         let point = |clients: &i64| {
             BTreeMap::from([

@@ -1,5 +1,5 @@
 use model::{PlannedRun, Reading, RunRecord, RunState};
-use store::{Kept, Rest, Store, StoreError, StoredRun};
+use store::{ChangeState, Kept, Rest, Store, StoreError, StoredChange, StoredRun};
 
 use crate::fixture::{create, header, names_in, order, plan, record};
 
@@ -304,4 +304,29 @@ fn what_could_be_looked_at_is_not_measured_again() {
     store.finish_run(id, &RunRecord::without_result(RunState::Failed, "why")).unwrap();
     assert_eq!(store.plan_rest(Rest::WholeRounds).unwrap(), 0, "every run has ended");
     assert_eq!(positions(&store), [3]);
+}
+
+#[test]
+fn a_change_is_known_to_the_next_étalon_until_it_is_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    let store = create(&path, 1);
+    let unsure = StoredChange {
+        server: "before".to_owned(),
+        system: "after".to_owned(),
+        state: ChangeState::Unsure,
+        session: Some("17".to_owned()),
+    };
+    let made = StoredChange { state: ChangeState::Made, session: None, ..unsure.clone() };
+    store.put_change(&unsure).unwrap();
+    assert_eq!(Store::open_read_only(&path).unwrap().changes().unwrap(), [unsure]);
+    store.put_change(&made).unwrap();
+    store.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.changes().unwrap(), [made.clone()]);
+    store.remove_change("before").unwrap();
+    assert!(store.changes().unwrap().is_empty());
+    store.close().unwrap();
+    let reader = Store::open_read_only(&path).unwrap();
+    assert!(matches!(reader.put_change(&made), Err(StoreError::ReadOnly { .. })));
 }

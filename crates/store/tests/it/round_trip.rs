@@ -65,6 +65,7 @@ fn system() -> impl Strategy<Value = SystemPlan> {
             alias_of,
             price: None,
             reset: None,
+            change: None,
         },
     )
 }

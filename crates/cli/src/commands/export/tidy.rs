@@ -173,7 +173,8 @@ fn rules(evidence: &Evidence) -> ExportedRules {
     let numbered = |name: &str, engine: &str| {
         engine == IMPORTED && evidence.facts_of(name).and_then(|facts| facts.get(PAIRING)).is_none()
     };
-    let aliases = plan.systems.iter().filter_map(|system| Some((system.name.clone(), system.alias_of.clone()?)));
+    let unchanged = plan.systems.iter().filter(|system| system.change.is_none());
+    let aliases = unchanged.filter_map(|system| Some((system.name.clone(), system.alias_of.clone()?)));
     let all_numbered = plan.systems.iter().all(|system| numbered(&system.name, &system.engine));
     ExportedRules {
         repetitions: if all_numbered { Repetitions::Numbered } else { Repetitions::Rounds },

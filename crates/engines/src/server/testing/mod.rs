@@ -50,6 +50,7 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     }
 }
 

@@ -1,0 +1,98 @@
+//! A server before and after a change: `--change` and `--undo`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use model::Change;
+
+use super::quoted;
+use super::words::{self, SystemWord};
+use crate::args::Question;
+use crate::args::guessed::{arguments, typed};
+use crate::error::CliError;
+
+/// The names of the two states, behind the name that the server has got.
+const STATES: [&str; 2] = ["before", "after"];
+
+/// Reads the change that a question names.
+///
+/// # Errors
+/// It names no way to undo it, or a file cannot be read.
+pub fn read(question: &Question) -> Result<Option<Change>, CliError> {
+    if question.change.is_empty() && question.undo.is_empty() {
+        return Ok(None);
+    }
+    if question.change.is_empty() {
+        return Err(CliError::user("`--undo` undoes a change, and none is named")
+            .hint("name it, too: `--change 'CREATE INDEX …' --undo 'DROP INDEX …'`"));
+    }
+    if question.undo.is_empty() {
+        let line = [arguments(), vec!["--undo".to_owned(), "DROP INDEX …".to_owned()]].concat();
+        return Err(CliError::user("étalon changes a server only if it can undo the change, and there is no `--undo`")
+            .hint(format!("say how: `{}`", typed(&line))));
+    }
+    Ok(Some(Change { make: texts(&question.change)?, undo: texts(&question.undo)? }))
+}
+
+fn texts(written: &[String]) -> Result<Vec<String>, CliError> {
+    written.iter().map(|word| text(word)).collect()
+}
+
+/// A statement, or the text of a file.
+fn text(word: &str) -> Result<String, CliError> {
+    let named = word.strip_prefix('@');
+    let path = named.unwrap_or(word);
+    let is_file = named.is_some() || (words::ending(path) == "sql" && !path.contains(' ')) || Path::new(path).is_file();
+    let text = if is_file {
+        let read = words::read_text(path);
+        let bytes = read.map_err(|error| CliError::user(format!("cannot read `{path}`: {error}")))?;
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        word.to_owned()
+    };
+    if text.trim().is_empty() {
+        Err(CliError::user(format!("`{word}` is no statement: it is empty")))
+    } else {
+        Ok(text)
+    }
+}
+
+/// Both states of the one system that may be named.
+///
+/// # Errors
+/// There is another one.
+pub fn both_states(systems: Vec<SystemWord>) -> Result<Vec<SystemWord>, CliError> {
+    let [system] = systems.as_slice() else {
+        let message = format!("`--change` compares one server before and after it, and {} are named", systems.len());
+        return Err(CliError::user(message).hint("name one; servers that differ are compared without `--change`"));
+    };
+    let states = STATES.map(|state| {
+        let label = system.label.as_ref().map_or_else(|| state.to_owned(), |label| format!("{label}-{state}"));
+        SystemWord { label: Some(label), ..system.clone() }
+    });
+    Ok(states.to_vec())
+}
+
+/// The keys of the second state, in a plan's text.
+pub fn keys(change: &Change) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "# Made before runs of this system, in the server of the other one; undone before runs of that one, and at the end.\n\
+         change = [{}]\nundo = [{}]\n",
+        list(&change.make),
+        list(&change.undo)
+    );
+    text
+}
+
+/// Statements as the items of a list in TOML.
+fn list(texts: &[String]) -> String {
+    texts.iter().map(|text| quoted(text.trim())).collect::<Vec<_>>().join(", ")
+}
+
+/// Statements in a line.
+pub fn in_a_line(texts: &[String]) -> String {
+    texts.iter().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,298 @@
+//! Makes and undoes changes: two systems of a plan may be one server, with a change and without it.
+
+use std::thread;
+use std::time::Duration;
+
+use model::facts::{Difference, INSTANCE, SETTINGS_READ};
+use model::{Change, Facts, RunRecord};
+use store::{ChangeState, StoreError, StoredChange};
+use workloads::dataset::{Dialect, Tables};
+use workloads::session::{Session, SessionKind, text};
+use workloads::transactions::split;
+
+use super::identity::{PASSING, continued};
+use super::{Conductor, ExperimentError, system_error};
+use load::error::{Failure, FailureKind};
+use load::observer::Observer;
+
+use crate::site::{Site, SiteJob, run_once};
+
+/// Interval between looks at a session that a killed étalon left at work.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Interval between two looks at a server that must give the same.
+const STAYS_FOR: Duration = Duration::from_millis(100);
+
+/// A change that is made in a server, or may be.
+#[derive(Clone, Debug)]
+pub(super) struct MadeChange {
+    /// The system that the server is with it.
+    system: String,
+    state: ChangeState,
+}
+
+impl Conductor<'_> {
+    /// Undoes what an étalon that was killed has left made.
+    pub(super) fn recover(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+        for StoredChange { server, system, session, .. } in self.store.changes()? {
+            if let Some(session) = session {
+                let ended = self.await_end(&session, &server, observer);
+                ended.map_err(|failure| system_error(&system, failure))?;
+            }
+            if let Some(facts) = self.store.facts()?.remove(&server) {
+                self.identities.borrow_mut().insert(server.clone(), facts);
+            }
+            // Someone may have undone it meanwhile.
+            let made = MadeChange { system: system.clone(), state: ChangeState::Unsure };
+            self.made.borrow_mut().insert(server.clone(), made);
+            self.undo(&server).map_err(|failure| system_error(&system, failure))?;
+            observer
+                .warning(&format!("the change of system `{system}`, which an étalon that ended had left, is undone"));
+        }
+        Ok(())
+    }
+
+    /// Waits until the server no longer works for a client that was killed, so that what is undone stays undone.
+    fn await_end(&self, name: &str, server: &str, observer: &mut dyn Observer) -> Result<(), Failure> {
+        let (mut session, dialect) = self.session_at(server)?;
+        let Some((_, at_work)) = dialect.session_names() else { return Ok(()) };
+        let mut is_reported = false;
+        while session.query(at_work)?.iter().any(|row| text(row.first()) == name) {
+            if self.is_interrupted() {
+                return Err(Failure::new(FailureKind::Interrupted, "undo a change", "it was interrupted"));
+            }
+            if !std::mem::replace(&mut is_reported, true) {
+                observer.warning(&format!(
+                    "system `{server}` still works on a change for an étalon that was killed (session {name}): waiting for its end"
+                ));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    /// Makes the tables and the run. A change is made outside of both: tables come back without it.
+    pub(super) fn load_once(
+        &self,
+        site: &dyn Site,
+        job: &SiteJob<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
+        let system = &job.case.system;
+        if job.task.tables() == Tables::Own {
+            self.change_to(self.name_of(system))?;
+        }
+        run_once(self.places(), site, job, &|| self.change_to(system), observer)
+    }
+
+    /// Undoes another system's change in the server of this one, and makes its own.
+    pub(super) fn change_to(&self, system: &str) -> Result<(), Failure> {
+        let server = self.name_of(system);
+        let made = self.made.borrow().get(server).cloned();
+        let is_so = made.as_ref().is_some_and(|made| made.system == system && made.state == ChangeState::Made);
+        if is_so {
+            return Ok(());
+        }
+        if made.is_some() {
+            self.undo(server)?;
+        }
+        match self.plan.system(system).and_then(|system| system.change.as_ref()) {
+            Some(change) => self.make(server, system, change),
+            None => Ok(()),
+        }
+    }
+
+    /// A server that was away may have forgotten what was changed.
+    pub(super) fn doubt(&self, server: &str) {
+        if let Some(made) = self.made.borrow_mut().get_mut(server) {
+            made.state = ChangeState::Unsure;
+        }
+    }
+
+    fn make(&self, server: &str, system: &str, change: &Change) -> Result<(), Failure> {
+        let (mut session, dialect) = self.session_at(server)?;
+        self.note_unsure(server, system, &mut *session, dialect)?;
+        for (number, sql) in statements(&change.make, dialect).iter().enumerate() {
+            let Err(failure) = session.execute(sql) else { continue };
+            drop(session);
+            let left = if number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty()) {
+                // Undoing would remove what was there of that name.
+                self.forget(server)?;
+                "nothing of it was made, so nothing is undone".to_owned()
+            } else {
+                match self.undo(server) {
+                    Ok(()) => "what was made of it is undone".to_owned(),
+                    Err(undoing) => format!("and étalon {undoing}"),
+                }
+            };
+            let tried = format!("make the change of `{system}`: {}", failure.tried);
+            return Err(Failure { tried, cause: format!("{}; {left}", failure.cause), ..failure });
+        }
+        self.note(StoredChange { session: None, ..stored(server, system, ChangeState::Made) })?;
+        self.look_again(server, system)
+    }
+
+    /// Undoes what is made in a server. Where that is not sure, statements may fail, and the server must then be what it was.
+    fn undo(&self, server: &str) -> Result<(), Failure> {
+        let Some(MadeChange { system, state }) = self.made.borrow().get(server).cloned() else { return Ok(()) };
+        let undo = self.plan.system(&system).and_then(|system| system.change.as_ref()).map(|change| &change.undo);
+        let (mut session, dialect) = self.session_at(server)?;
+        self.note_unsure(server, &system, &mut *session, dialect)?;
+        let tried = format!("undo the change of `{system}`");
+        let mut refused = Vec::new();
+        for sql in undo.into_iter().flat_map(|undo| statements(undo, dialect)) {
+            match session.execute(&sql) {
+                Ok(()) => {}
+                Err(failure) if state == ChangeState::Unsure && !failure.may_pass() => {
+                    refused.push(failure.to_string())
+                }
+                Err(failure) => return Err(Failure { tried: format!("{tried}: {}", failure.tried), ..failure }),
+            }
+        }
+        drop(session);
+        if state == ChangeState::Unsure {
+            let differences: Vec<String> = self.differences(server)?.iter().map(Difference::text).collect();
+            if !differences.is_empty() {
+                let cause = differences.into_iter().chain(refused).collect::<Vec<_>>().join("; ");
+                return Err(Failure::new(FailureKind::Verification, tried, cause));
+            }
+        }
+        self.forget(server)?;
+        self.look_again(server, server)
+    }
+
+    /// Undoes what is still made, at the end.
+    pub(super) fn undo_all(&self, observer: &mut dyn Observer) {
+        let made = self.made.borrow().clone();
+        for (server, MadeChange { system, .. }) in made {
+            let Some(site) = self.sites.get(&server) else { continue };
+            site.begin_clean_up();
+            let undone = if self.silent.contains(&server) {
+                let tried = format!("undo the change of `{system}`");
+                Err(Failure::new(FailureKind::ConnectionLost, tried, "the server does not answer"))
+            } else {
+                self.undo(&server)
+            };
+            let left = undone.and_then(|()| self.differences(&server));
+            match left {
+                Err(failure) => observer.warning(&format!("system `{system}`: {failure}")),
+                Ok(left) if !left.is_empty() && !self.changed.contains(&server) => {
+                    let left: Vec<String> = left.iter().map(Difference::text).collect();
+                    let left = left.join("; ");
+                    observer.warning(&format!("system `{server}` is not what it was before the change: {left}"));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Stores the facts of a system with a change, once it has been made for the first time.
+    pub(super) fn take_changed_facts(
+        &mut self,
+        system: &str,
+        observer: &mut dyn Observer,
+    ) -> Result<(), ExperimentError> {
+        let has_change = self.plan.system(system).is_some_and(|system| system.change.is_some());
+        if !has_change || !self.described.insert(system.to_owned()) {
+            return Ok(());
+        }
+        let facts = self.facts_of(system)?;
+        observer.system_known(system, &facts);
+        match self.store.facts()?.get(system) {
+            Some(before) => self.compare_facts(system, before, &facts, observer),
+            None => Ok(self.store.put_facts(system, &facts, host::clock::unix_ms())?),
+        }
+    }
+
+    /// What a server no longer is of what it was without a change.
+    fn differences(&self, server: &str) -> Result<Vec<Difference>, Failure> {
+        let now = self.facts_now(server)?;
+        let identities = self.identities.borrow();
+        let changes = identities.get(server).map(|before| now.changes_since(before)).unwrap_or_default();
+        let passing = PASSING.map(|name| format!("{INSTANCE}{name}"));
+        Ok(changes.into_iter().filter(|change| !passing.contains(&change.name)).collect())
+    }
+
+    fn facts_now(&self, server: &str) -> Result<Facts, Failure> {
+        self.site(server).map_err(|error| Failure::new(FailureKind::Plan, "read what it is", error))?.facts(&[])
+    }
+
+    /// Keeps what a system is with its change, and takes for its own that settings were read again.
+    fn look_again(&self, server: &str, system: &str) -> Result<(), Failure> {
+        let now = self.settled_facts(server)?;
+        if !self.identities.borrow().contains_key(system) {
+            let known = self.store.facts().map_err(|error| in_store(&error))?;
+            self.identities.borrow_mut().insert(system.to_owned(), continued(now.clone(), known.get(system)));
+        }
+        let read = format!("{INSTANCE}{SETTINGS_READ}");
+        let Some(fact) = now.entries.get(&read) else { return Ok(()) };
+        for (name, identity) in self.identities.borrow_mut().iter_mut() {
+            if self.name_of(name) == server {
+                identity.entries.insert(read.clone(), fact.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what a server is once it stays so: some take new settings after they have said so.
+    fn settled_facts(&self, server: &str) -> Result<Facts, Failure> {
+        let mut facts = self.facts_now(server)?;
+        loop {
+            thread::sleep(STAYS_FOR);
+            let now = self.facts_now(server)?;
+            if now.changes_since(&facts).is_empty() {
+                return Ok(now);
+            }
+            facts = now;
+        }
+    }
+
+    fn session_at(&self, server: &str) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
+        let kind = match self.tables() {
+            Tables::Own => SessionKind::Plain,
+            Tables::None => SessionKind::OnTablesOfOthers,
+        };
+        let site = self.site(server).map_err(|error| Failure::new(FailureKind::Plan, "open a session", error))?;
+        site.session(kind)
+    }
+
+    fn note_unsure(
+        &self,
+        server: &str,
+        system: &str,
+        session: &mut dyn Session,
+        dialect: &dyn Dialect,
+    ) -> Result<(), Failure> {
+        let name = match dialect.session_names() {
+            Some((own, _)) => session.query(own)?.first().map(|row| text(row.first())),
+            None => None,
+        };
+        self.note(StoredChange { session: name, ..stored(server, system, ChangeState::Unsure) })
+    }
+
+    fn note(&self, change: StoredChange) -> Result<(), Failure> {
+        self.store.put_change(&change).map_err(|error| in_store(&error))?;
+        let StoredChange { server, system, state, .. } = change;
+        self.made.borrow_mut().insert(server, MadeChange { system, state });
+        Ok(())
+    }
+
+    fn forget(&self, server: &str) -> Result<(), Failure> {
+        self.store.remove_change(server).map_err(|error| in_store(&error))?;
+        self.made.borrow_mut().remove(server);
+        Ok(())
+    }
+}
+
+fn stored(server: &str, system: &str, state: ChangeState) -> StoredChange {
+    StoredChange { server: server.to_owned(), system: system.to_owned(), state, session: None }
+}
+
+fn in_store(error: &StoreError) -> Failure {
+    Failure::new(FailureKind::Other, "note a change in the store", error)
+}
+
+/// The statements one by one: some engines refuse a few of them among others.
+fn statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
+    texts.iter().flat_map(|text| split(text, dialect)).map(|part| part.sql).collect()
+}

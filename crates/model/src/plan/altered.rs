@@ -1,0 +1,92 @@
+//! Systems that are one server, with and without a change that étalon makes and undoes.
+
+use super::error::{Problems, quote};
+use super::section::Section;
+use super::tree::{Data, Node, Origin};
+use super::{Change, FleetPlan, SystemPlan};
+
+pub(super) const CHANGE: &str = "change";
+pub(super) const UNDO: &str = "undo";
+
+pub(super) struct ChangeFile {
+    pub(super) at: Origin,
+    pub(super) value: Change,
+}
+
+/// Reads both keys: one without the other is reported.
+pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<ChangeFile> {
+    let (make, undo) = (section.get(CHANGE), section.get(UNDO));
+    let (node, missing, hint) = match (make, undo) {
+        (None, None) => return None,
+        (Some(make), Some(_)) => {
+            let value =
+                Change { make: statements(section, CHANGE, problems)?, undo: statements(section, UNDO, problems)? };
+            return Some(ChangeFile { at: make.at.clone(), value });
+        }
+        (Some(make), None) => (make, UNDO, "étalon undoes what it changes: `undo = [\"DROP INDEX …\"]`"),
+        (None, Some(undo)) => (undo, CHANGE, "write what it undoes: `change = [\"CREATE INDEX …\"]`"),
+    };
+    let written = if missing == UNDO { CHANGE } else { UNDO };
+    problems.add(&node.at, format!("{} has `{written}`, and no `{missing}`", section.place), Some(hint.to_owned()));
+    None
+}
+
+fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    let node = section.get(key)?;
+    let items: &[Node] = match &node.data {
+        Data::List(items) => items,
+        _ => std::slice::from_ref(node),
+    };
+    let texts: Option<Vec<String>> = items.iter().map(text).collect();
+    match texts {
+        Some(texts) if !texts.is_empty() => Some(texts),
+        _ => {
+            let hint = format!("write `{key} = [\"…\", \"…\"]`");
+            section.refuse(key, node, "a statement, or a list of statements", Some(hint), problems)
+        }
+    }
+}
+
+fn text(node: &Node) -> Option<String> {
+    match &node.data {
+        Data::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// Makes each system with a change an alias of the one that is the same without it. `at` has the places of the changes.
+pub(super) fn find_servers(
+    systems: &mut [SystemPlan],
+    at: Vec<Origin>,
+    fleet: Option<&FleetPlan>,
+    problems: &mut Problems<'_>,
+) {
+    let unchanged: Vec<SystemPlan> = systems.iter().filter(|system| system.change.is_none()).cloned().collect();
+    for (system, at) in systems.iter_mut().filter(|system| system.change.is_some()).zip(at) {
+        let name = quote(&system.name);
+        let Some(server) = unchanged.iter().find(|other| is_one_place(other, system)) else {
+            let message = format!("`{CHANGE}` of system `{name}`, and no system is the same server without it");
+            let hint = "add one with the same `url`, such as `[systems.before]`: the change is undone for its runs";
+            problems.add(&at, message, Some(hint.to_owned()));
+            continue;
+        };
+        let (message, hint) = if system.volume.is_some() {
+            (format!("`{CHANGE}` of system `{name}`, which takes no statements"), "a database takes them")
+        } else if (&server.settings, server.reset) != (&system.settings, system.reset) {
+            let message =
+                format!("`settings` or `reset` of system `{name}` are not those of `{}`", quote(&server.name));
+            (message, "both are one server: only the change is what differs")
+        } else if fleet.is_some_and(|fleet| fleet.hosts.contains_key(&server.name)) {
+            let message = format!("`{CHANGE}` of system `{name}`, which an agent has");
+            (message, "étalon changes only servers that this host reaches: leave `host` out")
+        } else {
+            system.alias_of = Some(server.name.clone());
+            continue;
+        };
+        problems.add(&at, message, Some(hint.to_owned()));
+    }
+}
+
+fn is_one_place(one: &SystemPlan, other: &SystemPlan) -> bool {
+    (&one.url, &one.server, &one.volume) == (&other.url, &other.server, &other.volume)
+}
