@@ -20,7 +20,7 @@ const ROW_LOCK_SHARE: &str = "row_lock_wait_share";
 /// whose locks last until the log is synced, and 38 % on MariaDB, whose locks do not; at scale 10 18 % and 4 %.
 const MARKED: f64 = 0.25;
 const MOST: f64 = 0.5;
-/// Share of the samples in which the load waited for somebody else's lock, from which its figures are not its system's.
+/// Share of the samples in which the load waited for another session's lock, from which its figures are not its system's.
 const VOIDED_BY_OTHERS: f64 = 0.05;
 /// Fewer samples than this say nothing.
 const FEWEST_SAMPLES: u32 = 5;

@@ -1,6 +1,7 @@
 //! A server under test, whatever its engine.
 
 mod lanes;
+mod locks;
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +17,7 @@ pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
 use super::counted::CountsQuery;
-use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol, first_row};
+use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
 use super::load_settings::LoadSettings;
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
@@ -447,9 +448,6 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
-/// How long the answer to a sample within a run is waited for.
-const LONGEST_SAMPLE: Duration = Duration::from_secs(5);
-
 /// Result of a query.
 pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
     let tried = format!("run `{sql}`");
@@ -457,36 +455,10 @@ pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Resul
     super::whole_number(&answer, &tried)
 }
 
-/// The answer to a question of [`Server::lock_waiters`].
-fn lock_waiters_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
-    let tried = "see which sessions wait for locks";
-    let row = first_row(client.rows(sql).map_err(|error| failure(tried, &error))?);
-    let number = |column: usize| match row.get(column) {
-        Some(Some(text)) => super::whole_number(text, tried),
-        _ => Ok(0),
-    };
-    Ok(LockWaiters { for_rows: u64::try_from(number(0)?).unwrap_or(0), behind_others: number(1)? > 0 })
-}
-
-fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
+pub(crate) fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
     match tables {
         Tables::Own => session.clone(),
         Tables::None => session.on_tables_of_others(),
-    }
-}
-
-impl<S: Server> ServerSystem<S> {
-    fn sample_locks(&self, sql: &str) -> Result<LockWaiters, Failure> {
-        // A load waits for this question at its end, and a server that has frozen does not answer it.
-        self.ask(|client| {
-            client.limit(LONGEST_SAMPLE);
-            let waiters = lock_waiters_of::<S>(client, sql);
-            client.lift_limit();
-            waiters.map_err(|failure| match failure.kind {
-                FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
-                _ => failure,
-            })
-        })
     }
 }
 
@@ -556,16 +528,7 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
-        loop {
-            let question = self.lock_question.load(Ordering::Relaxed);
-            let Some(sql) = self.server.lock_waiters().get(question) else { return Ok(None) };
-            match self.sample_locks(sql) {
-                Err(failure) if failure.kind == FailureKind::Permission => {
-                    self.lock_question.store(question + 1, Ordering::Relaxed);
-                }
-                waiters => return waiters.map(Some),
-            }
-        }
+        self.sample_locks()
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {

@@ -1,0 +1,53 @@
+//! Which of a load's sessions wait for locks.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{ClientOf, Server, ServerSystem};
+use crate::server::dialogue::first_row;
+use crate::server::refusal::failure;
+use crate::server::whole_number;
+use load::error::{Failure, FailureKind};
+use load::lock_watch::LockWaiters;
+
+/// How long the answer to a sample within a run is waited for.
+const LONGEST_SAMPLE: Duration = Duration::from_secs(5);
+
+impl<S: Server> ServerSystem<S> {
+    /// Asks the first of the server's questions that the login may ask.
+    pub(super) fn sample_locks(&self) -> Result<Option<LockWaiters>, Failure> {
+        loop {
+            let question = self.lock_question.load(Ordering::Relaxed);
+            let Some(sql) = self.server.lock_waiters().get(question) else { return Ok(None) };
+            match self.ask_for_locks(sql) {
+                Err(failure) if failure.kind == FailureKind::Permission => {
+                    self.lock_question.store(question + 1, Ordering::Relaxed);
+                }
+                waiters => return waiters.map(Some),
+            }
+        }
+    }
+
+    fn ask_for_locks(&self, sql: &str) -> Result<LockWaiters, Failure> {
+        // A load waits for this question at its end, and a server that has frozen does not answer it.
+        self.ask(|client| {
+            client.limit(LONGEST_SAMPLE);
+            let waiters = answer_of::<S>(client, sql);
+            client.lift_limit();
+            waiters.map_err(|failure| match failure.kind {
+                FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
+                _ => failure,
+            })
+        })
+    }
+}
+
+fn answer_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
+    let tried = "see which sessions wait for locks";
+    let row = first_row(client.rows(sql).map_err(|error| failure(tried, &error))?);
+    let number = |column: usize| match row.get(column) {
+        Some(Some(text)) => whole_number(text, tried),
+        _ => Ok(0),
+    };
+    Ok(LockWaiters { for_rows: u64::try_from(number(0)?).unwrap_or(0), behind_others: number(1)? > 0 })
+}
