@@ -7,6 +7,7 @@ use std::time::Duration;
 use host::blocks::Access;
 use serde::{Deserialize, Serialize};
 
+use crate::backup::contents::ContentsDialect;
 use crate::order_entry::OrderEntryDialect;
 use crate::queries::StatementStatistics;
 use load::datum::Datum;
@@ -264,6 +265,11 @@ pub trait Dialect: Sync {
 
     /// The procedures of order entry; `None` without stored procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        None
+    }
+
+    /// How the tables of others are read whole; `None`: étalon does not know how.
+    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
         None
     }
 

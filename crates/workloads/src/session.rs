@@ -64,6 +64,12 @@ pub trait Session: Send {
 
     /// Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
+
+    /// Passes on one row after the other, where the engine can without keeping all of them.
+    fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
+        self.query(sql)?.iter().for_each(|row| take(row));
+        Ok(())
+    }
 }
 
 /// The failure of an engine that does not end queries by itself.

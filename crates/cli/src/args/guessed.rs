@@ -299,10 +299,12 @@ fn name_systems_of_backup(line: &mut Line) {
         line.note("PostgreSQL copies all databases of a server: `whole_server` allows it");
         line.options.extend(["--set".to_owned(), "benchmarks.*.whole_server=true".to_owned()]);
     }
+    if systems.iter().any(|system| system.contains("://") || file_of_sqlite(system).is_some()) {
+        line.note("`tables=none` backs up the database that is there, and writes nothing into it");
+        line.options.extend(["--set".to_owned(), "benchmarks.*.tables=none".to_owned()]);
+    }
     for system in systems {
-        // A file that is there stays as it is: étalon makes one next to it.
-        let own = file_of_sqlite(&system).map(|file| format!("sqlite:{}", file.with_extension("bench.db").display()));
-        line.options.extend(["--system".to_owned(), own.unwrap_or(system)]);
+        line.options.extend(["--system".to_owned(), system]);
     }
 }
 

@@ -42,6 +42,7 @@ mod long_loads;
 mod names;
 mod others;
 mod outputs;
+mod own_backup;
 mod own_limits;
 mod power;
 mod published;

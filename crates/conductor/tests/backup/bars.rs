@@ -31,6 +31,7 @@ fn once(system: &dyn System, base: &Path, method: &str, codec: &str) -> (f64, f6
         max_rate_bytes_s: None,
         bounds: &host::process::Bounds::default(),
         scope: BackupScope::OwnDatabase,
+        tables: workloads::dataset::Tables::Own,
         folder: &folder,
         work: &work,
         server_side: workloads::backup::backups::ServerSide::default(),

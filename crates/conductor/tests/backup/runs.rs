@@ -230,6 +230,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         max_rate_bytes_s: None,
         bounds: &host::process::Bounds::default(),
         scope: BackupScope::OwnDatabase,
+        tables: workloads::dataset::Tables::Own,
         folder: &taken,
         work: &work,
         server_side: workloads::backup::backups::ServerSide::default(),

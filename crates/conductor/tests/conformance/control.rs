@@ -159,6 +159,13 @@ fn a_session_does_what_it_is_told(subject: &Subject) {
     let found = query("SELECT id, value, note FROM conformance_rows WHERE id < 2 ORDER BY id DESC");
     assert_eq!(found, [["1", "10", "afterwards"], ["0", "0", "as it was"]]);
     assert_eq!(query("SELECT client, value FROM conformance_log")[2], ["1", "NULL"]);
+    let mut one_by_one: Vec<String> = Vec::new();
+    session
+        .each_row("SELECT id FROM conformance_rows WHERE id < 3 ORDER BY id DESC", &mut |row| {
+            one_by_one.push(text(&row[0]))
+        })
+        .unwrap();
+    assert_eq!(one_by_one, ["2", "1", "0"]);
     let failure = session.execute("FROBNICATE").unwrap_err();
     assert!(failure.to_string().contains("FROBNICATE"), "{failure}");
     session.execute("DELETE FROM conformance_log").unwrap();

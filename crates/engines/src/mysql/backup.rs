@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::connect::Endpoint;
 use super::private::Private;
 use super::programs::{self, Product};
 use super::url::{Address, Place};
@@ -20,6 +21,7 @@ use workloads::backup::meter::Meter;
 use workloads::backup::place::chown_tree;
 use workloads::backup::sink::{BackupSink, io_failure};
 use workloads::backup::tool::{self, ToolCall};
+use workloads::dataset::Tables;
 
 /// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
@@ -146,6 +148,28 @@ impl MySqlBackups<'_> {
         }
     }
 
+    /// The database that a dump has.
+    fn database(&self, request: &BackupRequest<'_>) -> Result<String, Failure> {
+        let own = (request.tables == Tables::Own).then(|| SCHEMA.to_owned());
+        own.or_else(|| self.system.endpoint.address.database.clone()).ok_or_else(|| {
+            Failure::new(FailureKind::Plan, "back up a database of yours", "the URL names none")
+                .hint("write it at the URL's end: `mysql://me@db1/shop`")
+        })
+    }
+
+    /// The restored server's address, with the database that was backed up.
+    fn restored(
+        &self,
+        private: Private,
+        mut endpoint: Endpoint,
+        request: &BackupRequest<'_>,
+    ) -> Result<RestoredServer, Failure> {
+        if request.tables == Tables::None {
+            endpoint.address.database = Some(self.database(request)?);
+        }
+        Ok(RestoredServer { private, endpoint })
+    }
+
     /// `mariadb-backup`'s stream.
     fn take_files(
         &self,
@@ -176,7 +200,8 @@ impl MySqlBackups<'_> {
         let call = ToolCall::new(dump, request.work)
             .args(["--no-defaults"])
             .args(login(dump, &self.system.endpoint.address)?)
-            .args(["--single-transaction", "--quick", "--skip-comments", "--databases", SCHEMA]);
+            .args(["--single-transaction", "--quick", "--skip-comments", "--databases", "--"])
+            .args([self.database(request)?]);
         let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
         let mut sink = BackupSink::new(request, "backup.sql", request.own_compression())?.limited();
@@ -214,7 +239,7 @@ impl MySqlBackups<'_> {
             chown_tree(&data, user).map_err(|error| io_failure("give the restored files to the server", &error))?;
         }
         let endpoint = meter.part("start", || private.start_restored())?;
-        Ok(RestoredServer { private, endpoint })
+        self.restored(private, endpoint, request)
     }
 
     fn restore_dump(
@@ -243,7 +268,7 @@ impl MySqlBackups<'_> {
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
-        Ok(RestoredServer { private, endpoint })
+        self.restored(private, endpoint, request)
     }
 }
 
@@ -284,6 +309,9 @@ impl Backups for MySqlBackups<'_> {
                 Product::MySql => "neither MySQL's server nor its dump compresses backups",
             };
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
+        }
+        if self.choose(request.method)?.0 != FILES {
+            self.database(request)?;
         }
         if self.system.private().is_none() {
             self.system.permits.foreign_restore("back up the database")?;

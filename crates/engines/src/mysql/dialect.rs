@@ -4,6 +4,7 @@ use std::time::Duration;
 use super::order_entry::Procedures;
 use super::statements::Digests;
 use crate::mysql::lane::own_words;
+use workloads::backup::contents::ContentsDialect;
 use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
@@ -15,9 +16,28 @@ pub(super) struct MySqlDialect;
 const ROW_NUMBER: &str =
     "`etalon_row` BIGINT NOT NULL AUTO_INCREMENT /*!80023 INVISIBLE */ /*M!100303 INVISIBLE */ PRIMARY KEY";
 
+/// <https://dev.mysql.com/doc/refman/8.4/en/string-functions.html#function_quote>, which tells NULL from a text
+impl ContentsDialect for MySqlDialect {
+    fn columns(&self) -> &'static str {
+        "SELECT CONCAT('`', REPLACE(c.table_name, '`', '``'), '`'), CONCAT('`', REPLACE(c.column_name, '`', '``'), '`') FROM \
+         information_schema.columns c JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = \
+         c.table_name WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' ORDER BY c.table_name, c.ordinal_position"
+    }
+
+    fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
+        let values: Vec<String> = columns.iter().map(|column| format!("QUOTE({column})")).collect();
+        let row = values.join(", ");
+        Some(format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {row}))), 0) FROM {table}"))
+    }
+}
+
 impl Dialect for MySqlDialect {
     fn names(&self) -> &'static [&'static str] {
         &["mysql", "mariadb"]
+    }
+
+    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+        Some(&MySqlDialect)
     }
 
     fn read_only(&self) -> (&'static str, &'static str) {

@@ -333,8 +333,8 @@ impl Backups for PostgresBackups<'_> {
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
-        // Where étalon's tables are.
-        let address = &self.system.session.endpoint(&self.system.endpoint).address;
+        // Where the tables are.
+        let address = &self.system.session_on(request.tables).endpoint(&self.system.endpoint).address;
         let mut private = match self.system.private() {
             Some(private) => private.empty_twin(request.folder)?,
             None => Private::empty(None, &Default::default(), request.folder)?,

@@ -3,15 +3,37 @@ use std::time::Duration;
 
 use super::order_entry::Procedures;
 use super::statements::PgStatStatements;
+use workloads::backup::contents::ContentsDialect;
 use workloads::dataset::{ColumnKind, Dialect};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
 
 pub(super) struct PostgresDialect;
 
+/// A base backup leaves out the rows of unlogged tables: <https://www.postgresql.org/docs/current/protocol-replication.html>.
+impl ContentsDialect for PostgresDialect {
+    fn columns(&self) -> &'static str {
+        "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.quote_ident(a.attname) FROM pg_catalog.pg_class c JOIN \
+         pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 \
+         AND NOT a.attisdropped WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname NOT IN ('pg_catalog', \
+         'information_schema') ORDER BY c.oid, a.attnum"
+    }
+
+    fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
+        let row = columns.join(", ");
+        Some(format!(
+            "SELECT count(*), coalesce(sum(('x' || substr(md5(ROW({row})::text), 1, 15))::bit(60)::bigint), 0) FROM ONLY {table}"
+        ))
+    }
+}
+
 impl Dialect for PostgresDialect {
     fn names(&self) -> &'static [&'static str] {
         &["postgres", "postgresql", "pg"]
+    }
+
+    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+        Some(&PostgresDialect)
     }
 
     fn read_only(&self) -> (&'static str, &'static str) {

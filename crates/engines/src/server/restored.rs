@@ -1,9 +1,9 @@
 use super::private::Private;
 use super::steps::Steps;
-use super::system::{Purpose, Server, Settings as _};
+use super::system::{Purpose, Server, Settings as _, session_on};
 use load::error::Failure;
 use workloads::backup::backups::Restored;
-use workloads::session::Session;
+use workloads::session::{Session, SessionKind};
 
 /// A private server on restored data.
 pub(crate) struct RestoredServer<S: Server> {
@@ -12,8 +12,8 @@ pub(crate) struct RestoredServer<S: Server> {
 }
 
 impl<S: Server> Restored for RestoredServer<S> {
-    fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
-        let client = S::Session::default().open(&self.endpoint, Purpose::Load);
+    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        let client = session_on::<S>(&S::Session::default(), kind.tables()).open(&self.endpoint, Purpose::Load);
         let client = client.map_err(|failure| self.private.running.explain_loss(failure))?;
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }

@@ -214,8 +214,8 @@ impl RestoredFile {
 }
 
 impl Restored for RestoredFile {
-    fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(SqliteSession::new(self.open()?, SessionKind::Plain)?))
+    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(SqliteSession::new(self.open()?, kind)?))
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

@@ -1,12 +1,26 @@
 use std::borrow::Cow;
 
+use workloads::backup::contents::ContentsDialect;
 use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
 
 pub(super) struct SqliteDialect;
 
+/// SQLite has no function that hashes. The rows of a virtual table lie in tables of its own.
+impl ContentsDialect for SqliteDialect {
+    fn columns(&self) -> &'static str {
+        "SELECT '\"' || replace(m.name, '\"', '\"\"') || '\"', '\"' || replace(c.name, '\"', '\"\"') || '\"' FROM sqlite_schema m JOIN \
+         pragma_table_info(m.name) c WHERE m.type = 'table' AND substr(m.name, 1, 7) <> 'sqlite_' AND upper(ltrim(m.sql)) NOT LIKE \
+         'CREATE VIRTUAL%' ORDER BY m.name, c.cid"
+    }
+}
+
 impl Dialect for SqliteDialect {
     fn names(&self) -> &'static [&'static str] {
         &["sqlite"]
+    }
+
+    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+        Some(&SqliteDialect)
     }
 
     fn read_only(&self) -> (&'static str, &'static str) {

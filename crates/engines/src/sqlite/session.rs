@@ -84,17 +84,16 @@ pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts,
 }
 
 impl SqliteSession {
-    fn read(&mut self, sql: &str) -> rusqlite::Result<Vec<Vec<Datum>>> {
+    fn read(&mut self, sql: &str, take: &mut dyn FnMut(Vec<Datum>)) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
-        let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push((0..columns).map(|index| Ok(datum(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?);
+            take((0..columns).map(|index| Ok(datum(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?);
         }
         drop(rows);
         self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -126,7 +125,13 @@ impl Session for SqliteSession {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        self.read(sql).map_err(|error| failed(sql, &error))
+        let mut found = Vec::new();
+        self.read(sql, &mut |row| found.push(row)).map_err(|error| failed(sql, &error))?;
+        Ok(found)
+    }
+
+    fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
+        self.read(sql, &mut |row| take(&row)).map_err(|error| failed(sql, &error))
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::codec::Compression;
 use super::meter::{Growth, Meter};
 use super::tool;
-use crate::session::Session;
+use crate::dataset::Tables;
+use crate::session::{Session, SessionKind};
 use host::process::Bounds;
 use load::error::{Failure, FailureKind};
 use model::Measurement;
@@ -113,6 +114,8 @@ pub struct BackupRequest<'a> {
     /// Limits on the server's backup process, or on programs.
     pub bounds: &'a Bounds,
     pub scope: BackupScope,
+    /// Whose tables are backed up.
+    pub tables: Tables,
     /// Empty; for the backup's files.
     pub folder: &'a Path,
     /// For other files, such as programs' output.
@@ -197,8 +200,8 @@ pub struct Served {
 
 /// A private restored database. Dropping it removes it.
 pub trait Restored {
-    /// A session in the database that has étalon's tables.
-    fn session(&mut self) -> Result<Box<dyn Session>, Failure>;
+    /// A session in the database that has étalon's tables, or that of others.
+    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure>;
 
     /// The CPU time of the server that was started for the restore.
     fn server_cpu_s(&self) -> Result<f64, String>;

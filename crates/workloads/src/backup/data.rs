@@ -41,6 +41,13 @@ impl TableChecksum {
     /// The checksum of no rows.
     const NONE: TableChecksum = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
 
+    /// The checksum of a single row.
+    pub(super) fn of(row: &[Datum]) -> u64 {
+        let mut one = TableChecksum::NONE;
+        one.add(row);
+        one.checksum
+    }
+
     /// Takes in the next row.
     fn add(&mut self, row: &[Datum]) {
         self.rows += 1;

@@ -4,6 +4,7 @@ pub mod archive;
 pub mod backups;
 mod claims;
 pub mod codec;
+pub mod contents;
 mod data;
 mod during;
 mod figures;
@@ -11,6 +12,7 @@ pub mod meter;
 pub mod place;
 mod procedure;
 pub mod sink;
+mod source;
 pub mod tool;
 
 use std::path::Path;
@@ -20,11 +22,13 @@ use model::{Point, Value, WorkloadSpec};
 
 use crate::backup::backups::{BackupScope, Compressor, Destination, Preallocation, Sealing};
 use crate::backup::codec::Compression;
+use crate::dataset::Dataset;
 use crate::transactions::SCRIPTS;
 use crate::workload::{Action, Grants, Task, Workload};
 use data::Material;
 use load::error::{Failure, FailureKind};
 use procedure::{BackupProcedure, ResourceLimits};
+use source::Source;
 
 model::keys! {
     struct Keys {
@@ -35,6 +39,9 @@ model::keys! {
         compressible: u64 = int(0..=100).or(75),
         /// Seed of the data
         data_seed: u64 = int(0..=i64::MAX).or(1),
+        /// `own`: tables that étalon makes; `none`: the database that is there, in which étalon writes nothing, and which must not
+        /// change meanwhile
+        tables: Option<String> = choice(&["own", "none"]),
         /// How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a
         /// backup
         method: String = OF_ENGINES.or("native"),
@@ -99,12 +106,20 @@ model::keys! {
 
 pub struct Backup;
 
-/// The load alone is one point.
+/// What étalon's own data are like.
+const OF_THE_DATA: [&str; 3] = ["size_mib", "compressible", "data_seed"];
+
+/// The load alone is one point, and a database that is there one of its own.
 fn idle(point: &Point) -> &'static [&'static str] {
     match point.get("method") {
         Some(Value::Text(method)) if method == BackupMethod::NONE.0 => &OF_THE_BACKUP,
+        _ if is_of_others(point) => &OF_THE_DATA,
         _ => &[],
     }
+}
+
+fn is_of_others(point: &Point) -> bool {
+    point.get("tables").and_then(Value::as_text) == Some("none")
 }
 
 impl Workload for Backup {
@@ -120,6 +135,10 @@ impl Workload for Backup {
         }
     }
 
+    fn is_on_tables_of_others(&self, point: &Point) -> bool {
+        is_of_others(point)
+    }
+
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
@@ -130,14 +149,20 @@ impl Workload for Backup {
             return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
                 .hint("set `load = { script = \"tpcb-like\" }`, too"));
         }
+        let is_of_others = is_of_others(point);
         let (dataset, load) = match load {
+            Some(_) if is_of_others => {
+                let cause = "the load has tables of its own, and `tables = \"none\"` makes none";
+                return Err(Failure::new(FailureKind::Plan, "run a load beside the backup", cause));
+            }
             Some((tables, load)) => (during::merge_datasets(material.dataset(), tables), Some(load)),
+            None if is_of_others => (Dataset::default(), None),
             None => (material.dataset(), None),
         };
         let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());
         let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
         let procedure = BackupProcedure {
-            material,
+            source: if is_of_others { Source::Theirs } else { Source::Made(material) },
             method: keys.method,
             compression: Compression::new(&keys.codec, keys.level, keys.workers)?,
             compressor: match keys.place.as_str() {

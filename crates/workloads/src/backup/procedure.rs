@@ -9,9 +9,9 @@ use host::scratch::Scratch;
 use model::{Facts, Reading};
 
 use super::claims::{self, Searched, Watchword};
-use super::data::{self, Material, TableChecksum};
 use super::during;
 use super::figures::{Cost, Figures, RestoredFigures, unavailable};
+use super::source::{Held, Source};
 use crate::backup::archive;
 use crate::backup::backups::{
     BackupRequest, BackupScope, Backups, Compressor, Destination, Preallocation, Restored, Sealing, ServerSide,
@@ -21,8 +21,7 @@ use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
 use crate::backup::sink::io_failure;
 use crate::backup::tool;
-use crate::dataset::Dialect;
-use crate::session::SessionKind;
+use crate::dataset::{Dialect, Tables};
 use crate::step::{StepContext, Stepped};
 use crate::system::System;
 use crate::work::StreamTask;
@@ -33,7 +32,7 @@ use load::error::{Failure, FailureKind};
 const PARTS: usize = 4;
 
 pub(super) struct BackupProcedure {
-    pub(super) material: Material,
+    pub(super) source: Source,
     pub(super) method: String,
     pub(super) compression: Compression,
     /// `None`: default.
@@ -86,6 +85,10 @@ impl crate::workload::Procedure for BackupProcedure {
 
     fn connections(&self) -> u64 {
         self.load.as_ref().map_or(0, |task| task.shape.connections())
+    }
+
+    fn tables(&self) -> Tables {
+        self.source.session_kind().tables()
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
@@ -178,6 +181,7 @@ impl BackupProcedure {
             max_rate_bytes_s: self.max_rate_bytes_s,
             bounds: &self.backup.in_folder(folder),
             scope: self.scope,
+            tables: self.source.session_kind().tables(),
             folder,
             work,
             server_side: self.server_side(),
@@ -213,8 +217,11 @@ impl BackupProcedure {
     ) -> Result<Figures, Failure> {
         let system = context.system;
         context.progress("reading the original", 0, PARTS);
-        let word = Watchword::draw(context.seed);
-        let original = self.original(system, request, &word)?;
+        let word = self.source.word(context.seed);
+        let mut session = system.session(self.source.session_kind())?;
+        let go_on = || request.go_on();
+        let original = self.source.original(&mut *session, system.dialect(), word.as_ref(), &go_on)?;
+        drop(session);
         context.progress("backing up", 1, PARTS);
         let limited = || {
             let limit = self.server_cores.map(|cores| system.limit_cpu(cores)).transpose()?;
@@ -231,8 +238,7 @@ impl BackupProcedure {
         }
         claims::check_file(&taken, request)?;
         // What is restored must not have this.
-        let mut session = system.session(SessionKind::Plain)?;
-        Watchword::write(Watchword::draw(context.seed).text(), &mut *session)?;
+        self.write(system, self.source.word(context.seed).as_ref().map(Watchword::text))?;
         let stored_bytes = match &taken.served {
             Some(served) => served.stored_bytes,
             None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
@@ -241,11 +247,13 @@ impl BackupProcedure {
         let max_rate_bytes_s = self.restore_max_rate_bytes_s;
         let into = BackupRequest { folder: restored, max_rate_bytes_s, bounds: &bounds, ..*request };
         let restored = match request.server_side.destination {
-            Destination::Files => Some(self.restore(context, backups, &taken, &into, original)?),
+            Destination::Files => Some(self.restore(context, backups, &taken, &into, &original)?),
             Destination::Nowhere => None,
         };
-        Watchword::write(&self.material.first_note(), &mut *session)?;
-        let classes = self.split(backups, &taken, &word)?;
+        if let Source::Made(material) = &self.source {
+            self.write(system, Some(&material.first_note()))?;
+        }
+        let classes = self.split(backups, &taken, word.as_ref())?;
         let (served_bytes, growth) = match &taken.served {
             Some(served) => (Some(served.source_bytes), served.growth.clone()),
             None => (None, Ok(growth)),
@@ -267,7 +275,7 @@ impl BackupProcedure {
         Ok(Figures {
             source_bytes,
             stored_bytes,
-            rows: original.rows,
+            rows: original.rows(),
             restored,
             backup,
             growth,
@@ -285,7 +293,7 @@ impl BackupProcedure {
         backups: &dyn Backups,
         taken: &TakenBackup,
         into: &BackupRequest<'_>,
-        original: TableChecksum,
+        original: &Held,
     ) -> Result<RestoredFigures, Failure> {
         let system = context.system;
         context.progress("restoring", 2, PARTS);
@@ -302,7 +310,7 @@ impl BackupProcedure {
         let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
         let figures = back.figures();
         context.progress("verifying", 3, PARTS);
-        let verified = verify(&mut *back, system.dialect(), original, into);
+        let verified = self.verify(&mut *back, system.dialect(), original, into);
         let removed = back.remove();
         verified.and(removed)?;
         let growth = match taken.served {
@@ -314,22 +322,30 @@ impl BackupProcedure {
         Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
     }
 
-    /// Puts a word of this run into the rows, and holds them against what was loaded.
-    fn original(
+    /// Puts a note into the first row, if étalon made it.
+    fn write(&self, system: &dyn System, note: Option<&str>) -> Result<(), Failure> {
+        let Some(note) = note else { return Ok(()) };
+        Watchword::write(note, &mut *system.session(self.source.session_kind())?)
+    }
+
+    fn verify(
         &self,
-        system: &dyn System,
+        restored: &mut dyn Restored,
+        dialect: &dyn Dialect,
+        original: &Held,
         request: &BackupRequest<'_>,
-        word: &Watchword,
-    ) -> Result<TableChecksum, Failure> {
-        let mut session = system.session(SessionKind::Plain)?;
-        Watchword::write(word.text(), &mut *session)?;
-        let answer = data::ask(&mut *session, system.dialect(), &|| request.go_on())?;
-        let loaded = self.material.expected(word.text());
-        if answer != loaded {
-            let cause = format!("it answers {answer}, and what was loaded has {loaded}");
-            return Err(Failure::new(FailureKind::Verification, "trust the original", cause));
-        }
-        Ok(answer)
+    ) -> Result<(), Failure> {
+        restored.check()?;
+        let mut session = restored.session(self.source.session_kind())?;
+        let held = self.source.held(&mut *session, dialect, &|| request.go_on())?;
+        let Some(difference) = held.difference(original) else { return Ok(()) };
+        let failure = Failure::new(FailureKind::Verification, "trust the restored database", difference);
+        Err(match self.source {
+            Source::Made(_) => failure,
+            Source::Theirs => {
+                failure.hint("a database that changes meanwhile cannot be compared: back up a copy of it")
+            }
+        })
     }
 
     /// Untimed.
@@ -337,7 +353,7 @@ impl BackupProcedure {
         &self,
         backups: &dyn Backups,
         taken: &TakenBackup,
-        word: &Watchword,
+        word: Option<&Watchword>,
     ) -> Result<std::collections::BTreeMap<archive::Class, archive::ClassSize>, Failure> {
         if taken.served.is_some() {
             return Ok(std::collections::BTreeMap::new());
@@ -345,10 +361,10 @@ impl BackupProcedure {
         let tried = "look into the backup";
         let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
         let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
-        if !backups.are_encrypted() {
+        let Some(word) = word.filter(|_word| backups.are_encrypted()) else {
             return archive::split(taken.layout, &mut from, self.compression)
                 .map_err(|error| io_failure(tried, &error));
-        }
+        };
         let mut searched = Searched::new(&mut from, word);
         let split = archive::split(taken.layout, &mut searched, self.compression);
         let classes = split.map_err(|error| io_failure(tried, &error))?;
@@ -379,22 +395,6 @@ fn back_up(
         cost.compressor_with_workers(&meter);
     }
     Ok((taken, cost, growth))
-}
-
-fn verify(
-    restored: &mut dyn Restored,
-    dialect: &dyn Dialect,
-    original: TableChecksum,
-    request: &BackupRequest<'_>,
-) -> Result<(), Failure> {
-    restored.check()?;
-    let mut session = restored.session()?;
-    let answer = data::ask(&mut *session, dialect, &|| request.go_on())?;
-    if answer == original {
-        return Ok(());
-    }
-    let cause = format!("it answers {answer}, and the original {original}");
-    Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
 }
 
 /// Inseparable from a server's.

@@ -76,7 +76,7 @@ const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, abou
 }
 
 const URL: &str = "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`";
-const OF_MADE_TABLES: &str = "the plan `backup-compression` backs up tables that étalon makes, and none of yours";
+const BACKUPS: &str = "the plan `backup-compression` compares the codecs of a backup, which is restored and compared";
 const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
@@ -218,7 +218,7 @@ pub const OPTIONS: &[OtherOption] = &[
         "étalon goes past the caches by itself: `--set 'benchmarks.*.cache=all'` uses them",
     ),
     flag(Measuring, &["--group_reporting", "--time_based"], Instead::Words(&[]), "étalon does so by itself"),
-    taking(Measuring, &["--codec", "--compression", "--compress"], Instead::Codec, OF_MADE_TABLES),
+    taking(Measuring, &["--codec", "--compression", "--compress"], Instead::Codec, BACKUPS),
     taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
     taking(
         Gate,
@@ -295,7 +295,7 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
         Meaning::Verb("run"),
         "`etalon run` measures the disks that folders are on",
     ),
-    (&["backup", "dump", "restore"], Meaning::Backup, OF_MADE_TABLES),
+    (&["backup", "dump", "restore"], Meaning::Backup, BACKUPS),
     (&["query"], Meaning::Verb("run"), "`etalon run` times each query of a folder"),
     (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
     (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),

@@ -567,11 +567,11 @@ struct RestoredCopy {
 }
 
 impl Restored for RestoredCopy {
-    fn session(&mut self) -> Result<Box<dyn workloads::session::Session>, Failure> {
+    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
         let mut client = open(&self.endpoint)?;
         let tried = format!("use the database `{COPY}`");
         client.execute(&format!("USE {}", quoted(COPY))).map_err(|error| failure(tried, &error))?;
-        Ok(Box::new(SqlServerSession::new(client, SessionKind::Plain)?))
+        Ok(Box::new(SqlServerSession::new(client, kind)?))
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {

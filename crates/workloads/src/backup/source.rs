@@ -1,0 +1,90 @@
+//! What is backed up, tables that étalon has made or a database of others, and what the copy must hold.
+
+use super::claims::Watchword;
+use super::contents::Contents;
+use super::data::{self, Material, TableChecksum};
+use crate::dataset::Dialect;
+use crate::session::{Session, SessionKind};
+use load::error::{Failure, FailureKind};
+
+pub(super) enum Source {
+    Made(Material),
+    Theirs,
+}
+
+/// What a database holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    Made(TableChecksum),
+    Theirs(Contents),
+}
+
+impl Held {
+    pub(super) fn rows(&self) -> u64 {
+        match self {
+            Held::Made(answer) => answer.rows,
+            Held::Theirs(contents) => contents.rows(),
+        }
+    }
+
+    /// How this copy differs from its original, `None` if it does not.
+    pub(super) fn difference(&self, original: &Held) -> Option<String> {
+        match (self, original) {
+            (Held::Theirs(copy), Held::Theirs(original)) => copy.difference(original),
+            (Held::Made(copy), Held::Made(original)) => {
+                (copy != original).then(|| format!("it answers {copy}, and the original {original}"))
+            }
+            _ => Some("it is another database".to_owned()),
+        }
+    }
+}
+
+impl Source {
+    pub(super) fn session_kind(&self) -> SessionKind {
+        match self {
+            Source::Made(_) => SessionKind::Plain,
+            Source::Theirs => SessionKind::OnTablesOfOthers,
+        }
+    }
+
+    /// A word that only this run's original has; none in a database that étalon does not write in.
+    pub(super) fn word(&self, seed: u64) -> Option<Watchword> {
+        match self {
+            Source::Made(_) => Some(Watchword::draw(seed)),
+            Source::Theirs => None,
+        }
+    }
+
+    /// Reads all rows.
+    pub(super) fn held(
+        &self,
+        session: &mut dyn Session,
+        dialect: &dyn Dialect,
+        go_on: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Held, Failure> {
+        match self {
+            Source::Made(_) => data::ask(session, dialect, go_on).map(Held::Made),
+            Source::Theirs => Contents::read(session, dialect, go_on).map(Held::Theirs),
+        }
+    }
+
+    /// Puts a word of this run into the rows and holds them against what was loaded, or reads what others have.
+    pub(super) fn original(
+        &self,
+        session: &mut dyn Session,
+        dialect: &dyn Dialect,
+        word: Option<&Watchword>,
+        go_on: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Held, Failure> {
+        word.map_or(Ok(()), |word| Watchword::write(word.text(), session))?;
+        let held = self.held(session, dialect, go_on)?;
+        if let (Source::Made(material), Some(word), Held::Made(answer)) = (self, word, &held) {
+            let loaded = material.expected(word.text());
+            if *answer != loaded {
+                let cause = format!("it answers {answer}, and what was loaded has {loaded}");
+                return Err(Failure::new(FailureKind::Verification, "trust the original", cause));
+            }
+        }
+        Ok(held)
+    }
+}
