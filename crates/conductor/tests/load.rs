@@ -44,6 +44,7 @@ fn server(max_connections: i64) -> Option<Server> {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let request =
         OpenRequest { scratch_base: Some(scratch.path().to_owned()), ..OpenRequest::new(&system, Consent::OwnOnly) };
