@@ -54,6 +54,7 @@ fn seeds() {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let asks = [
         Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own },

@@ -170,6 +170,7 @@ fn plan() -> Plan {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let points = [1, 8].map(|n| BTreeMap::from([("clients".to_owned(), Value::Int(n))])).to_vec();
     let workload = "transactions".to_owned();

@@ -40,6 +40,7 @@ fuzz_target!(|data: &[u8]| {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let _ = (REGISTRY.needs(&system), REGISTRY.would_drop(&system), REGISTRY.data_directory(&system));
     // These two are opened by paths alone, and one of them makes folders to note what it makes.

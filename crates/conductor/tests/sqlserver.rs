@@ -34,6 +34,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     }
 }
 

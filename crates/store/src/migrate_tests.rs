@@ -35,6 +35,7 @@ fn header() -> Header {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     };
     let point = BTreeMap::from([("clients".to_owned(), Value::Int(4))]);
     Header {

@@ -23,6 +23,7 @@ pub fn system(name: &str) -> SystemPlan {
         alias_of: None,
         price: None,
         reset: None,
+        change: None,
     }
 }
 
