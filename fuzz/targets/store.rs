@@ -16,8 +16,8 @@ use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use libfuzzer_sys::fuzz_target;
 use model::plan::ComparisonRules;
 use model::{
-    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Role, RunRecord,
-    RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
+    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, QueryPlan, Role,
+    RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use report::gate::GateRules;
 use report::{Evidence, MetricFilter, Options};
@@ -236,5 +236,6 @@ fn record(position: u32) -> RunRecord {
         series: vec![series(None), series(Some(0)), series(Some(1))],
         marks: vec![Mark::new(MarkKind::Note, "a note")],
         points: Vec::new(),
+        query_plans: vec![QueryPlan { query: "q1".to_owned(), text: Ok("Seq Scan on t".to_owned()) }],
     }
 }

@@ -267,6 +267,7 @@ impl Tried {
             series,
             marks,
             points,
+            query_plans: Vec::new(),
         }
     }
 }

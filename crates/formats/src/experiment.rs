@@ -505,6 +505,7 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
             .chain(result.marks.iter().cloned())
             .collect(),
         points: Vec::new(),
+        query_plans: Vec::new(),
     }
 }
 

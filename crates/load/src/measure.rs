@@ -90,6 +90,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
         series: evidence.latencies.series,
         marks,
         points: Vec::new(),
+        query_plans: Vec::new(),
     }
 }
 

@@ -39,7 +39,7 @@ pub use plan::{
 pub use price::Price;
 pub use promise::{LoadPoint, Promise};
 pub use reset::Reset;
-pub use run::{Mark, MarkData, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
+pub use run::{Mark, MarkData, MarkKind, PlannedRun, QueryPlan, RunRecord, RunState, Series, SeriesKind};
 pub use schedule::{Begun, Caches, Length, OnError, Order, Schedule, Stop, UntilSure};
 pub use tail::Tail;
 pub use value::{Point, Value};

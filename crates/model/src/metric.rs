@@ -8,8 +8,12 @@ pub const FAILED_SHARE: &str = "failed_share";
 pub const CAPACITY: &str = "capacity";
 /// The hash of a query's answer, 52 bits, with `/` and the query's name appended.
 pub const ANSWER: &str = "answer";
-/// All queries together, behind the `/` of a metric.
+/// Of a query that a cache of results answered, with `/` and the query's name appended.
+pub const CACHED: &str = "cached";
+/// The sum of all queries, behind the `/` of a metric.
 pub const ALL_QUERIES: &str = "all";
+/// The geometric mean of all queries, behind the `/` of a metric: the ratio of two such means is that of the queries' ratios.
+pub const MEAN_OF_QUERIES: &str = "geomean";
 /// The most clients of which a [`Promise`](crate::Promise) is kept; [`CAPACITY`] is then the rate at which they ran.
 pub const CAPACITY_CLIENTS: &str = "capacity_clients";
 

@@ -94,6 +94,8 @@ pub enum MarkKind {
     StartedApart,
     /// A cache answered for the device.
     ServedByCache,
+    /// A cache of results answered queries in the engine's place: their rows have no verdict, others of the run may.
+    CachedAnswers,
     /// The short runs of a capacity had too few, even lengthened.
     TooFewOperations,
     /// A promise broke by waiting for a free client, of a system that all of them did not slow down.
@@ -139,7 +141,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    pub const ALL: [MarkKind; 31] = [
+    pub const ALL: [MarkKind; 32] = [
         MarkKind::ClientSaturated,
         MarkKind::WokenLate,
         MarkKind::Errors,
@@ -150,6 +152,7 @@ impl MarkKind {
         MarkKind::Paused,
         MarkKind::StartedApart,
         MarkKind::ServedByCache,
+        MarkKind::CachedAnswers,
         MarkKind::TooFewOperations,
         MarkKind::TooFewClients,
         MarkKind::NoLoadKept,
@@ -238,6 +241,7 @@ impl MarkKind {
             MarkKind::Paused => "paused",
             MarkKind::StartedApart => "started-apart",
             MarkKind::ServedByCache => "served-by-cache",
+            MarkKind::CachedAnswers => "cached-answers",
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::NoRepetition => "no-repetition",
             MarkKind::TooFewClients => "too-few-clients",
@@ -398,6 +402,17 @@ pub struct RunRecord {
     /// The short runs of a search for the highest load that keeps a promise, in its order.
     #[serde(default)]
     pub points: Vec<LoadPoint>,
+    #[serde(default)]
+    pub query_plans: Vec<QueryPlan>,
+}
+
+/// The plan by which an engine answers a query, as it says itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryPlan {
+    /// The query's name.
+    pub query: String,
+    /// The plan without costs, numbers of rows and times; or why it could not be read.
+    pub text: Result<String, String>,
 }
 
 impl RunRecord {
@@ -411,6 +426,7 @@ impl RunRecord {
             series: Vec::new(),
             marks: Vec::new(),
             points: Vec::new(),
+            query_plans: Vec::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series};
+use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, QueryPlan, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::cross_experiment::CrossExperiment;
@@ -32,6 +32,8 @@ pub struct Evidence {
     pub marks: Vec<(i64, Mark)>,
     /// Points of runs that searched for the highest load that keeps a promise.
     pub points: Vec<(i64, LoadPoint)>,
+    /// The plans by which the queries of runs were answered.
+    pub query_plans: Vec<(i64, QueryPlan)>,
     /// Facts by subject: [`CLIENT`] or a system's name.
     pub facts: BTreeMap<String, Facts>,
     /// The store's path, if there is a store.
@@ -101,6 +103,7 @@ impl Evidence {
             superseded: store.superseded()?,
             marks: store.marks()?,
             points: store.points()?,
+            query_plans: store.query_plans()?,
             facts: store.facts()?,
             store: Some(store.path().to_owned()),
             apart: None,
@@ -126,6 +129,7 @@ impl Evidence {
             superseded,
             marks,
             points,
+            query_plans: Vec::new(),
             facts,
             store: None,
             apart: None,
@@ -145,6 +149,7 @@ impl Evidence {
             });
             found.marks.extend(record.marks.into_iter().map(|mark| (id, mark)));
             found.points.extend(record.points.into_iter().map(|point| (id, point)));
+            found.query_plans.extend(record.query_plans.into_iter().map(|plan| (id, plan)));
             series.insert(id, record.series);
             let PlannedRun { position, round, case } = planned;
             let measured = record.measurements.into_iter().filter(|_| state == RunState::Measured);
@@ -199,6 +204,7 @@ impl Evidence {
         self.superseded.retain(|stored| kept.contains(&stored.run_id));
         self.marks.retain(|(run, _)| kept.contains(run));
         self.points.retain(|(run, _)| kept.contains(run));
+        self.query_plans.retain(|(run, _)| kept.contains(run));
         self
     }
 

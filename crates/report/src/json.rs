@@ -5,6 +5,7 @@
 
 mod cross_experiment;
 mod loads;
+mod query_plans;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use self::cross_experiment::Apart;
 use self::loads::LoadTried;
+use self::query_plans::QueryPlan;
 use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;
 use crate::labels::created_rfc3339;
@@ -51,6 +53,8 @@ pub struct Document {
     pub notes: Vec<Note>,
     /// What would help rows that have no verdict, or one that rests on less than it should.
     pub remedies: Vec<Remedy>,
+    /// The plans by which each system answered the queries; none where no queries were asked.
+    pub query_plans: Vec<QueryPlan>,
     /// The runs that are in no figure.
     pub dropped_runs: Vec<DroppedRun>,
 }
@@ -140,7 +144,7 @@ pub struct Rules {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct JudgedFamily {
-    /// `holm` over the primary rows, or `benjamini-hochberg` over all others.
+    /// `holm` over the primary rows, or `benjamini-hochberg` over those of single queries, and over all others.
     pub adjusted_after: String,
     /// How many rows.
     pub rows: usize,
@@ -216,13 +220,13 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// Two-sided p of the t test: paired, or Welch's for unpaired data; of a `lai-sequence` the least of all looks.
     pub p_t: Option<f64>,
-    /// `p_adjusted` of a primary row. Null for rows that are not primary.
+    /// `p_adjusted` after `holm`. Null for other rows.
     pub p_holm: Option<f64>,
     /// `p_t` adjusted over the rows that are judged together, and for their part of the error; the verdict rests on it. Null for
     /// rows that are not judged.
     pub p_adjusted: Option<f64>,
-    /// How it was adjusted: `holm` over the primary rows, `benjamini-hochberg` over all others. Null for rows that are not
-    /// judged.
+    /// How it was adjusted: `holm` over the primary rows, `benjamini-hochberg` over those of single queries, and over all others. Null for
+    /// rows that are not judged.
     pub adjusted_after: Option<String>,
     /// The interval of the ratio by the bootstrap over rounds.
     pub bootstrap_interval: Option<[f64; 2]>,
@@ -238,6 +242,8 @@ pub struct Comparison {
     /// Of sides that were measured apart: `higher`, `lower`, `alike` or `inconclusive` (of B against A, by the values), which is
     /// no verdict on the systems; else null.
     pub apart: Option<String>,
+    /// Whether both sides answered the row's query by different plans, which are in `query_plans`; null where that is not known.
+    pub plan_differs: Option<bool>,
     /// Rounds to add: to the minimum, or until it is expected to be settled.
     pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.
@@ -448,6 +454,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
             .iter()
             .map(|line| Remedy { rows: line.rows.clone(), text: line.text.clone(), command: line.command.clone() })
             .collect(),
+        query_plans: query_plans::of_systems(evidence),
         dropped_runs: set.dropped.iter().map(dropped).collect(),
     }
 }
@@ -496,7 +503,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
 }
 
 fn families(set: &ComparisonSet) -> Vec<JudgedFamily> {
-    [Family::Primary, Family::Exploratory]
+    Family::ALL
         .map(|family| JudgedFamily {
             adjusted_after: family.method().to_owned(),
             rows: set.families.rows(family),
@@ -531,7 +538,7 @@ fn differences(tables: &[Table]) -> Vec<Difference> {
 fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let estimate = row.estimate.as_ref();
     let adjusted = estimate.and_then(|e| e.adjusted);
-    let family = Family::for_role(row.metric.role);
+    let family = row.family;
     let ratio = row.ratio();
     let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
     Comparison {
@@ -560,6 +567,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
         no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
         apart: row.apart().map(|found| found.as_str().to_owned()),
+        plan_differs: row.plan_differs,
         rounds_needed: row.rounds_needed,
         warnings: row.warnings.iter().map(warning).collect(),
     }

@@ -125,7 +125,8 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
         format!("A {a}, B {b} failed")
     });
     // Failures first: they must not be cut off.
-    (word, said.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
+    let plan = (row.plan_differs == Some(true)).then(|| "other plan".to_owned());
+    (word, said.into_iter().chain(plan).chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
 }
 
 fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
@@ -164,6 +165,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 NoVerdict::UnequalDurability { .. }
                     | NoVerdict::DifferentRows(_)
                     | NoVerdict::DifferentAnswers { .. }
+                    | NoVerdict::CachedAnswers { .. }
                     | NoVerdict::SequentialOrder
                     | NoVerdict::SystemChanged { .. }
                     | NoVerdict::NotAvailable { .. }
@@ -285,11 +287,15 @@ fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
 pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     let rows = set.families.rows(Family::Primary);
     let what = if set.apart.is_some() { "Findings" } else { "Verdicts" };
-    let adjusted = || format!("{what} are adjusted for {} after Holm", count(rows, "primary row"));
+    let (of, others) = match set.families.rows(Family::Queries) {
+        0 => (count(rows, "primary row"), "rows that are not primary"),
+        _ => (format!("{} of all queries together", count(rows, "row")), "other rows"),
+    };
+    let adjusted = || format!("{what} are adjusted for {of} after Holm");
     match set.families.part(Family::Primary) < 1.0 {
         _ if rows == 0 => None,
         true => Some(format!(
-            "{}, with {} of error; the rows that are not primary have the rest of {}",
+            "{}, with {} of error; the {others} have the rest of {}",
             adjusted(),
             error_of(set, Family::Primary, script),
             percent(1.0 - set.rules.level, script)
@@ -298,30 +304,26 @@ pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     }
 }
 
-/// How the non-primary rows are judged; stands above them.
+/// How the rows of queries, and those that are not primary, are judged; stands above them.
 pub fn exploring<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison>,
     script: Script,
 ) -> Option<String> {
-    let all = set.families.rows(Family::Exploratory);
-    rows.into_iter()
-        .any(|row| {
-            Family::for_role(row.metric.role) == Family::Exploratory
-                && (row.verdict().is_some() || row.apart().is_some())
-        })
-        .then(|| {
-            format!(
-                "rows that are not primary explore: {} judged together after Benjamini and Hochberg, at {}",
-                count(all, "row"),
-                error_of(set, Family::Exploratory, script)
-            )
-        })
+    let judged: Vec<Family> =
+        rows.into_iter().filter(|row| row.verdict().is_some() || row.apart().is_some()).map(|row| row.family).collect();
+    let families = [(Family::Queries, "queries"), (Family::Exploratory, "rows that are not primary explore")];
+    let lines = families.into_iter().filter(|(family, _)| judged.contains(family)).map(|(family, what)| {
+        let rows = count(set.families.rows(family), "row");
+        format!("{what}: {rows} judged together after Benjamini and Hochberg, at {}", error_of(set, family, script))
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-/// Both families, for tables without legend.
+/// How all families are judged, for tables without legend.
 pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comparison> + Clone) -> Vec<String> {
-    let primary = if rows.clone().into_iter().any(|row| Family::for_role(row.metric.role) == Family::Primary) {
+    let primary = if rows.clone().into_iter().any(|row| row.family == Family::Primary) {
         primary_family(set, Script::Plain)
     } else {
         None

@@ -24,6 +24,7 @@ mod order_entry;
 pub mod pages;
 pub mod pgbench;
 pub mod pilot;
+mod queries;
 pub mod spatial;
 pub mod svg;
 pub mod text;

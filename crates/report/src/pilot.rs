@@ -58,13 +58,16 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     let (primary, others): (Vec<_>, Vec<_>) = all
         .filter(|(_, row)| has_row(row, &cases, &row.a.system) && has_row(row, &cases, &row.b.system))
         .partition(|(_, row)| row.metric.role == Role::Primary);
-    let [asked, exploratory] = [&primary, &others].map(|rows| rows.iter().filter(|(_, row)| is_asked(row)).count());
-    let part = Families { primary: asked, exploratory }.part(Family::Primary);
-    let level = 1.0 - (1.0 - plan.comparison.level) * part / asked.max(1) as f64;
+    let [in_primary, queries, exploratory] = Family::ALL
+        .map(|family| primary.iter().chain(&others).filter(|(_, row)| row.family == family && is_asked(row)).count());
+    let families = Families { primary: in_primary, queries, exploratory };
     let first = plan.schedule.until_sure.map_or(stats::MIN_ROUNDS, |until| until.first);
-    let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());
     let margin = plan.comparison.margin;
-    let rounds = |log_sd: f64, seen: f64| {
+    let rounds = |family: Family, log_sd: f64, seen: f64| {
+        // As of the smallest p of its family, which both methods adjust by its size.
+        let error = (1.0 - plan.comparison.level) * families.part(family) / families.rows(family).max(1) as f64;
+        let level = 1.0 - error;
+        let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());
         let until = |ratio: f64| {
             let [Some(differs), Some(equals)] = &sequences else { return None };
             let critical: [&dyn Fn(u32) -> f64; 2] = [&|n| differs.critical_t(n), &|n| equals.critical_t(n)];
@@ -79,7 +82,7 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
         rounds: row
             .ratio()
             .filter(|_| is_asked(row))
-            .and_then(|found| Some(rounds(found.log_sd?, found.ratio)))
+            .and_then(|found| Some(rounds(row.family, found.log_sd?, found.ratio)))
             .ok_or_else(|| why_none(row)),
     });
     let missing = cases

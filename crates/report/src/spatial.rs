@@ -133,7 +133,7 @@ fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     found
 }
 
-fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
+pub(crate) fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
     let points = index.of_all_runs(case, id).map_err(|(why, _)| why)?;
     Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use model::{Measurement, NoValue, Plan, PlannedRun, Reading, RunRecord, RunState, Schedule, Series};
+use model::{Measurement, NoValue, Plan, PlannedRun, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Tried;
@@ -321,6 +321,11 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
             point.is_client_saturated,
             point.clients,
         ])?;
+    }
+    let mut insert =
+        tx.prepare_cached("INSERT INTO query_plans (run_id, query, plan, unavailable) VALUES (?1, ?2, ?3, ?4)")?;
+    for QueryPlan { query, text } in &record.query_plans {
+        insert.execute(params![id, query, text.as_ref().ok(), text.as_ref().err()])?;
     }
     Ok(())
 }

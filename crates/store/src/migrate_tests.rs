@@ -193,8 +193,8 @@ fn a_newer_store_is_refused_and_left_alone() {
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 9, known: 8, .. }), "{error}");
-        assert!(error.to_string().contains("has version 9, this étalon knows versions up to 8"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 10, known: 9, .. }), "{error}");
+        assert!(error.to_string().contains("has version 10, this étalon knows versions up to 9"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);

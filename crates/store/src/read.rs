@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, LoadPoint, Mark, Measurement, Metric, Nature, NoValue, Reading, Role, RunState, Series};
+use model::{
+    Direction, Facts, LoadPoint, Mark, Measurement, Metric, Nature, NoValue, QueryPlan, Reading, Role, RunState, Series,
+};
 use rusqlite::{Row, Transaction, params};
 
 use crate::error::Tried;
@@ -93,6 +95,14 @@ impl Store {
                 clients: row.get(9)?,
             };
             Ok((row.get(0)?, point))
+        })
+    }
+
+    /// The plans of queries, with their runs' [`crate::StoredRun::id`].
+    pub fn query_plans(&self) -> Result<Vec<(i64, QueryPlan)>> {
+        let sql = "SELECT run_id, query, plan, unavailable FROM query_plans ORDER BY id";
+        self.rows("read the plans of queries", sql, [], |row| {
+            Ok((row.get(0)?, QueryPlan { query: row.get(1)?, text: enum_names::read_either(row, 2, 3)? }))
         })
     }
 

@@ -28,3 +28,6 @@ pub(crate) const V7: &str = include_str!("schema_v7.sql");
 
 /// Version 7 to version 8: the change that étalon has made in a server.
 pub(crate) const V8: &str = include_str!("schema_v8.sql");
+
+/// Version 8 to version 9: the plans of queries.
+pub(crate) const V9: &str = include_str!("schema_v9.sql");

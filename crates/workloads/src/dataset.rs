@@ -204,6 +204,15 @@ pub enum FileLayout {
     },
 }
 
+/// How an engine says by which plan it would answer a query, without answering it.
+#[derive(Clone, Copy)]
+pub struct Explain {
+    /// Stands before the query.
+    pub prefix: &'static str,
+    /// Writes the answer's rows as a plan: without costs, numbers of rows and times, which are others each time.
+    pub plan: fn(&[Vec<Datum>]) -> String,
+}
+
 /// How an engine writes common SQL.
 pub trait Dialect: Sync {
     /// The type of a column; in standard SQL's words, unless the engine has others.
@@ -261,6 +270,21 @@ pub trait Dialect: Sync {
     /// client.
     fn session_names(&self) -> Option<(&'static str, &'static str)> {
         None
+    }
+
+    /// How the plan of a query is asked for; `None`: étalon reads no plans of the engine.
+    fn explain(&self) -> Option<Explain> {
+        None
+    }
+
+    /// A query for the number of answers that the engine gave from a cache of results, in its last column; `None` if it has no such cache.
+    fn cache_hits(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether the engine plans a text that it knows quicker than another.
+    fn keeps_plans_by_text(&self) -> bool {
+        false
     }
 
     /// The procedures of order entry; `None` without stored procedures.

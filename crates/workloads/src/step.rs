@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use model::{Mark, Measurement, Reading, RunRecord, RunState, Schedule, Series};
+use model::{Mark, Measurement, QueryPlan, Reading, RunRecord, RunState, Schedule, Series};
 
 use crate::system::System;
 use crate::workload::Procedure;
@@ -28,6 +28,8 @@ pub struct StepOutcome {
     pub series: Vec<Series>,
     /// What a reader should know.
     pub marks: Vec<Mark>,
+    /// The plans of the queries that it asked, if it asked some.
+    pub query_plans: Vec<QueryPlan>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +62,7 @@ pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<R
             series: outcome.series,
             marks: outcome.marks,
             points: Vec::new(),
+            query_plans: outcome.query_plans,
         },
     })
 }

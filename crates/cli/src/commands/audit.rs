@@ -77,7 +77,7 @@ fn judged(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
     };
     let estimate = row.ratio().map(|e| {
         let Estimate { ratio, lo, hi, p_t: p, adjusted: p_adjusted, .. } = *e;
-        let p_holm = if Family::for_role(row.metric.role) == Family::Primary { p_adjusted } else { None };
+        let p_holm = if row.family == Family::Primary { p_adjusted } else { None };
         Estimated { ratio, lo, hi, p, p_holm, p_adjusted }
     });
     MetricJudgement { n: (row.a.runs.len() as u64, row.b.runs.len() as u64), estimate, conclusion }

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::ROLE;
-use crate::server_changes::{Database, fresh_postgres, mariadb, mariadb_sql, psql};
+use crate::server_changes::{Database, fresh_postgres, mariadb, mariadb_sql, mariadb_with, psql};
 
 /// Orders with numbers, texts, days and missing values, in SQL that all engines read.
 pub fn orders() -> String {
@@ -54,6 +55,18 @@ fn rows(scene: &Scene, store: &str) -> Value {
     serde_json::from_str(&scene.etalon(&["compare", store, "--json"]).stdout).unwrap()
 }
 
+fn store_in(scene: &Scene, folder: &str) -> PathBuf {
+    let mut files = fs::read_dir(scene.path().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| path.extension().is_some_and(|ending| ending == "etalon")).unwrap()
+}
+
+/// The plan by which a system answered a query.
+fn plan_of<'v>(value: &'v Value, system: &str, query: &str) -> &'v str {
+    let mut plans = value["query_plans"].as_array().unwrap().iter();
+    let plan = plans.find(|plan| plan["system"] == system && plan["query"] == query).unwrap();
+    plan["plan"].as_str().unwrap_or_else(|| panic!("{plan}"))
+}
+
 /// Servers with the orders, and SQLite's, PostgreSQL's and MariaDB's words for `etalon run`.
 fn with_orders(scene: &Scene) -> ((Database, Database), [String; 3]) {
     let (postgres, mariadb) = (fresh_postgres(), mariadb());
@@ -83,6 +96,17 @@ fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
     }
     assert!(!text.contains("wrong") && !text.contains("n/a"), "{text}");
     assert!(text.replace('\n', " ").contains("All 5 queries gave the same answers everywhere."), "{text}");
+    let value = rows(&scene, store_in(&scene, "alike").to_str().unwrap());
+    for (system, start) in
+        [("lite", "SCAN orders"), ("pg", "Limit\n  ->  "), ("my", "1 SIMPLE orders: index, key PRIMARY (4)")]
+    {
+        let plan = plan_of(&value, system, "last");
+        assert!(plan.starts_with(start) && !plan.contains("cost") && !plan.contains("400"), "{system}: {plan}");
+        // A plan for each statement.
+        assert_eq!(plan_of(&value, system, "q11").split("\n\n").count(), 2);
+    }
+    let differs = value["comparisons"].as_array().unwrap().iter().map(|row| &row["plan_differs"]);
+    assert!(differs.clone().count() > 0 && differs.clone().all(Value::is_null), "of different products");
     // No engine's own tables were made.
     psql(postgres.port, "a", "DO $$ BEGIN ASSERT to_regnamespace('etalon') IS NULL; END $$");
     mariadb_sql(&mariadb, "USE a; UPDATE orders SET amount = amount + 1 WHERE id = 27");
@@ -93,9 +117,7 @@ fn answers_of_three_engines_are_compared_and_the_row_that_differs_is_shown() {
     // Whichever side was asked first; both are timed.
     assert!(said.contains(&format!("{old} and not {new}")) || said.contains(&format!("{new} and not {old}")), "{text}");
     assert!(said.contains("answers differ") && !said.contains("n/a"), "{text}");
-    let store = fs::read_dir(scene.path().join("other")).unwrap().map(|entry| entry.unwrap().path());
-    let store = store.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "etalon")).unwrap();
-    let gate = scene.etalon(&["gate", store.to_str().unwrap()]);
+    let gate = scene.etalon(&["gate", store_in(&scene, "other").to_str().unwrap()]);
     assert_eq!(gate.code, 1, "{}", gate.stderr);
     assert!(
         gate.stdout.contains("failed") && gate.stdout.contains("the runs gave several answers to q1"),
@@ -139,6 +161,10 @@ fn a_query_that_lost_its_index_stands_in_the_first_sentence() {
     let first = text.split("\n\n").next().unwrap().replace('\n', " ");
     assert!(first.contains("sql on new against old: by-customer takes about"), "{text}");
     let value = rows(&scene, scene.store().to_str().unwrap());
+    assert!(text.contains("note: the plan of by-customer differs: `etalon report"), "{text}");
+    assert_eq!(plan_of(&value, "new", "by-customer"), "SCAN orders");
+    assert_eq!(plan_of(&value, "old", "by-customer"), "SEARCH orders USING INDEX by_customer (customer=?)");
+    assert_eq!(plan_of(&value, "old", "per-day"), plan_of(&value, "new", "per-day"));
     let verdicts: Vec<(&str, &str)> = value["comparisons"]
         .as_array()
         .unwrap()
@@ -219,4 +245,30 @@ fn parameters_are_drawn_alike_and_their_answers_compared() {
     fs::write(scene.path().join("sql/of.csv"), "customer,name\n1\n").unwrap();
     let refused = scene.etalon(&["run", &pg, "sql", "--quiet"]);
     refused.says(2, &["read the parameters `sql/of.csv`", "line 2: 1 fields, and the header names 2"]);
+}
+
+#[test]
+fn a_cache_of_results_is_found_and_no_cache_is_not() {
+    let scene = with_queries(&[
+        ("long", "SELECT customer, count(*), sum(amount) FROM orders GROUP BY customer"),
+        ("short", "SELECT max(id) FROM orders -- the last"),
+    ]);
+    for (settings, is_cached) in [
+        (["--query-cache-type=1", "--query-cache-size=4M"], true),
+        (["--query-cache-type=0", "--query-cache-size=0"], false),
+    ] {
+        let server = mariadb_with(&settings);
+        mariadb_sql(&server, &format!("USE a; {}", orders()));
+        let url = format!("mariadb://t@127.0.0.1:{}/a?ssl-mode=disabled", server.port);
+        let folder = if is_cached { "cached" } else { "asked" };
+        let args: Vec<&str> =
+            ["run", &url, "sql", "--aa", "--rounds", "6", "-o", folder].into_iter().chain(SHORT).collect();
+        let text = scene.etalon(&args).stdout;
+        assert_eq!(text.contains("answered by a cache"), is_cached, "{text}");
+        let value = rows(&scene, store_in(&scene, folder).to_str().unwrap());
+        let rows = value["comparisons"].as_array().unwrap().iter().filter(|row| row["role"] == "primary");
+        let reasons: Vec<&str> = rows.map(|row| row["no_verdict"].as_str().unwrap_or_default()).collect();
+        let of_cache = reasons.iter().filter(|reason| reason.contains("in 12 runs, and not the engine")).count();
+        assert_eq!(of_cache, if is_cached { 4 } else { 0 }, "{reasons:?}");
+    }
 }

@@ -147,7 +147,12 @@ pub fn fresh_postgres() -> Database {
 }
 
 pub fn mariadb() -> Database {
-    my_server(which_mariadbd(), |data| {
+    mariadb_with(&[])
+}
+
+/// A server that starts with these options.
+pub fn mariadb_with(options: &[&str]) -> Database {
+    my_server(which_mariadbd(), options, |data| {
         let mut install = Command::new("mariadb-install-db");
         install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
         install.args(my_user()).arg(format!("--datadir={}", data.display()));
@@ -158,7 +163,7 @@ pub fn mariadb() -> Database {
 /// Starts MySQL by the programs of a folder.
 pub fn mysql(programs: &str) -> Database {
     let program = Path::new(programs).join("mysqld");
-    my_server(program.clone(), |data| {
+    my_server(program.clone(), &[], |data| {
         let mut install = Command::new(program);
         install.args(["--no-defaults", "--initialize-insecure"]).args(my_user());
         install.arg(format!("--datadir={}", data.display()));
@@ -171,7 +176,7 @@ fn my_user() -> &'static [&'static str] {
 }
 
 /// Starts MySQL or MariaDB on a folder that `install` fills.
-fn my_server(program: PathBuf, install: impl FnOnce(&Path) -> Command) -> Database {
+fn my_server(program: PathBuf, options: &[&str], install: impl FnOnce(&Path) -> Command) -> Database {
     let folder = folder_of("mysql");
     let data = folder.path().join("data");
     done(install(&data));
@@ -185,7 +190,7 @@ fn my_server(program: PathBuf, install: impl FnOnce(&Path) -> Command) -> Databa
         command
     };
     let is_ready = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
-    let process = start(&[]).spawn().unwrap();
+    let process = start(options).spawn().unwrap();
     wait_until("the start of a server", is_ready);
     let server =
         Database { folder, port, process, signal: "-TERM", start: Box::new(start), is_ready: Box::new(is_ready) };

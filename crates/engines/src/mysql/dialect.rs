@@ -4,10 +4,12 @@ use std::time::Duration;
 use super::order_entry::Procedures;
 use super::statements::Digests;
 use crate::mysql::lane::own_words;
+use load::datum::Datum;
 use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
+use workloads::dataset::{ColumnKind, Dialect, Explain, Nulls, Table};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
+use workloads::session::text;
 
 pub(super) struct MySqlDialect;
 
@@ -15,6 +17,25 @@ pub(super) struct MySqlDialect;
 /// that names no columns: MySQL from 8.0.23 on, MariaDB from 10.3.3 on.
 const ROW_NUMBER: &str =
     "`etalon_row` BIGINT NOT NULL AUTO_INCREMENT /*!80023 INVISIBLE */ /*M!100303 INVISIBLE */ PRIMARY KEY";
+
+/// A table of a plan without its numbers of rows, and without the keys that were not chosen: `1 SIMPLE orders: ref, key by_customer
+/// (5), ref const; Using index`.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/explain-output.html>
+fn plan_line(row: &[Datum]) -> String {
+    let cell = |at: usize| text(row.get(at));
+    // MySQL has `partitions` behind the table, and `filtered` before the last column; MariaDB has neither.
+    let (partitions, at) = if row.len() > 10 { (cell(3), 4) } else { (String::new(), 3) };
+    let named = |name: &str, value: String| if value.is_empty() { value } else { format!(", {name} {value}") };
+    let (key, bytes) = (named("key", cell(at + 2)), cell(at + 3));
+    let bytes = if bytes.is_empty() { bytes } else { format!(" ({bytes})") };
+    let more = cell(row.len().saturating_sub(1));
+    let more = if more.is_empty() { more } else { format!("; {more}") };
+    let (number, kind, table, access) = (cell(0), cell(1), cell(2), cell(at));
+    let access = if table.is_empty() { access } else { format!(" {table}: {access}") };
+    let (partitions, by) = (named("partitions", partitions), named("ref", cell(at + 4)));
+    format!("{number} {kind}{access}{partitions}{key}{bytes}{by}{more}")
+}
 
 /// <https://dev.mysql.com/doc/refman/8.4/en/string-functions.html#function_quote>, which tells NULL from a text
 impl ContentsDialect for MySqlDialect {
@@ -68,6 +89,18 @@ impl Dialect for MySqlDialect {
         let after = "SET SESSION /*M!100100 max_statement_time */ /*!50708 max_execution_time */ = @etalon_limit, \
                      @etalon_limit = NULL";
         Some((before, after.to_owned()))
+    }
+
+    /// MySQL has no such cache since 8.0, and gives no row.
+    fn cache_hits(&self) -> Option<&'static str> {
+        Some("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")
+    }
+
+    fn explain(&self) -> Option<Explain> {
+        Some(Explain {
+            prefix: "EXPLAIN FORMAT=TRADITIONAL ",
+            plan: |rows| rows.iter().map(|row| plan_line(row)).collect::<Vec<_>>().join("\n"),
+        })
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {
@@ -136,6 +169,21 @@ pub(super) fn literal(text: &str) -> String {
 mod tests {
     use super::*;
     use workloads::transactions::pgbench_tables;
+
+    fn cells(cells: &[&str]) -> Vec<Datum> {
+        let cells = cells.iter().map(|cell| (!cell.is_empty()).then(|| Datum::Text((*cell).to_owned().into())));
+        cells.map(|cell| cell.unwrap_or(Datum::Null)).collect()
+    }
+
+    #[test]
+    fn a_plan_has_no_costs_and_no_keys_that_were_not_chosen() {
+        let mariadb = ["1", "SIMPLE", "o", "ref", "a,b", "b", "5", "const", "20", "Using index"];
+        let mysql = ["1", "SIMPLE", "o", "p0", "ref", "a,b", "b", "5", "const", "20", "100.00", "Using index"];
+        assert_eq!(plan_line(&cells(&mariadb)), "1 SIMPLE o: ref, key b (5), ref const; Using index");
+        assert_eq!(plan_line(&cells(&mysql)), "1 SIMPLE o: ref, partitions p0, key b (5), ref const; Using index");
+        let no_table = ["1", "SIMPLE", "", "", "", "", "", "", "", "No tables used"];
+        assert_eq!(plan_line(&cells(&no_table)), "1 SIMPLE; No tables used");
+    }
 
     #[test]
     fn tables_and_literals_are_mysql_s() {

@@ -4,9 +4,10 @@ use std::time::Duration;
 use super::order_entry::Procedures;
 use super::statements::PgStatStatements;
 use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect};
+use workloads::dataset::{ColumnKind, Dialect, Explain};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
+use workloads::session::text;
 
 pub(super) struct PostgresDialect;
 
@@ -52,6 +53,13 @@ impl Dialect for PostgresDialect {
     fn time_limit(&self, limit: Duration) -> Option<(String, String)> {
         // It ends with the transaction.
         Some((format!("SET LOCAL statement_timeout = {}", limit.as_millis()), String::new()))
+    }
+
+    fn explain(&self) -> Option<Explain> {
+        Some(Explain {
+            prefix: "EXPLAIN (COSTS OFF) ",
+            plan: |rows| rows.iter().map(|row| text(row.first())).collect::<Vec<_>>().join("\n"),
+        })
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {

@@ -1,9 +1,26 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use load::datum::Datum;
 use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect, Nulls, Table};
+use workloads::dataset::{ColumnKind, Dialect, Explain, Nulls, Table};
+use workloads::session::text;
 
 pub(super) struct SqliteDialect;
+
+/// Writes the steps of a plan below the steps that they belong to: the columns are a step's number, that of the other step, one that
+/// is not used, and the words.
+///
+/// <https://sqlite.org/eqp.html>
+fn plan_tree(rows: &[Vec<Datum>]) -> String {
+    let mut depths: BTreeMap<String, usize> = BTreeMap::new();
+    let lines = rows.iter().map(|row| {
+        let depth = depths.get(&text(row.get(1))).map_or(0, |depth| depth + 1);
+        depths.insert(text(row.first()), depth);
+        format!("{}{}", "  ".repeat(depth), text(row.get(3)))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
 
 /// SQLite has no function that hashes. The rows of a virtual table lie in tables of its own.
 impl ContentsDialect for SqliteDialect {
@@ -25,6 +42,10 @@ impl Dialect for SqliteDialect {
 
     fn read_only(&self) -> (&'static str, &'static str) {
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
+    }
+
+    fn explain(&self) -> Option<Explain> {
+        Some(Explain { prefix: "EXPLAIN QUERY PLAN ", plan: plan_tree })
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {

@@ -18,6 +18,10 @@ impl Dialect for TSql {
         ("BEGIN TRANSACTION", "ROLLBACK TRANSACTION")
     }
 
+    fn keeps_plans_by_text(&self) -> bool {
+        true
+    }
+
     fn text_literal(&self, text: &str) -> String {
         literal(text)
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::metric::ALL_QUERIES;
+use model::metric::{ALL_QUERIES, MEAN_OF_QUERIES};
 use model::{Absence, Quantity};
 use stats::Verdict;
 
@@ -14,7 +14,7 @@ use crate::number::{Script, percent};
 use crate::spatial::SUITE;
 use crate::text::{clean, clipped};
 
-/// Names of all parts together.
+/// Names of the sum of all parts.
 const ALL: [&str; 2] = [ALL_QUERIES, SUITE];
 /// Parts of one kind that are named.
 const NAMED: usize = 3;
@@ -28,6 +28,7 @@ pub fn sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> 
     if names.len() < parts.len() || parts.len() < 2 {
         return None;
     }
+    let parts: Vec<Part<'_>> = parts.into_iter().filter(|part| part.name != MEAN_OF_QUERIES).collect();
     let (all, parts): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts.iter().partition(|part| ALL.contains(&part.name));
     let slower = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Slower)).copied());
     let faster = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Faster)).copied());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{ALL_QUERIES, ANSWER};
+use model::metric::{ALL_QUERIES, ANSWER, CACHED, MEAN_OF_QUERIES};
 use model::{Absence, Metric, Role};
 
 use super::judging::Index;
@@ -18,13 +18,30 @@ pub fn different_answers(
 ) -> Option<NoVerdict> {
     let (_, part) = metric.id.split_once('/')?;
     let answers = metrics.iter().filter_map(|answer| Some((&answer.id, query_of(answer)?)));
-    let mut of_part = answers.filter(|(_, query)| part == ALL_QUERIES || part == *query);
+    let mut of_part = answers.filter(|(_, query)| is_of_all(part) || part == *query);
     of_part.find_map(|(id, query)| {
         let cases = [a, b].concat();
         let missing = index.unavailable(&cases, id).into_iter().map(|(missing, _)| missing);
         let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
         (how.is_some() || has_several(index, &cases, id))
             .then(|| NoVerdict::DifferentAnswers { query: query.to_owned(), how })
+    })
+}
+
+/// Says of a metric of a query that a cache of results answered some of its runs; `None` if it did not.
+pub fn cached_answers(
+    index: &Index<'_>,
+    (a, b): (&[u32], &[u32]),
+    metric: &Metric,
+    metrics: &[Metric],
+) -> Option<NoVerdict> {
+    let (_, part) = metric.id.split_once('/')?;
+    let cached =
+        metrics.iter().filter_map(|other| Some((&other.id, other.id.strip_prefix(CACHED)?.strip_prefix('/')?)));
+    let mut of_part = cached.filter(|(_, query)| is_of_all(part) || part == *query);
+    of_part.find_map(|(id, query)| {
+        let runs = index.points(&[a, b].concat(), id).len();
+        (runs > 0).then(|| NoVerdict::CachedAnswers { query: query.to_owned(), runs })
     })
 }
 
@@ -41,7 +58,7 @@ pub fn alike(evidence: &Evidence) -> Option<String> {
         let metric = &stored.measurement.metric;
         if let (Some((_, query)), Some(case)) = (metric.id.split_once('/'), evidence.case(stored.case))
             && metric.role == Role::Primary
-            && query != ALL_QUERIES
+            && !is_of_all(query)
         {
             asked.insert((case.benchmark.as_str(), query));
         }
@@ -66,11 +83,16 @@ pub fn largest_change_first(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
 }
 
+/// Whether a part of a metric's name is that of all queries together.
+pub fn is_of_all(part: &str) -> bool {
+    [ALL_QUERIES, MEAN_OF_QUERIES].contains(&part)
+}
+
 fn rank(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
     let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
     match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
-        (Role::Primary, Some(ALL_QUERIES), _) => f64::NEG_INFINITY,
+        (Role::Primary, Some(part), _) if is_of_all(part) => f64::NEG_INFINITY,
         (Role::Primary, _, None) => f64::MIN,
         (Role::Primary, ..) if differs => f64::MIN,
         (Role::Primary, _, Some((a, b))) => -(b - a).abs(),

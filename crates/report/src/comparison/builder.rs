@@ -3,8 +3,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use model::{DurabilityTier, Metric, Role, RunState};
 
-use super::answers::{different_answers, largest_change_first};
+use super::answers::{cached_answers, different_answers, largest_change_first};
 use super::disturbance::{self, Readings};
+use super::families::QUERIES;
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::missing_runs;
@@ -18,9 +19,6 @@ use super::work;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
 use crate::number::count;
-
-/// The workload whose runs write nothing, so that what a commit promises does not matter.
-const READING: &str = "queries";
 
 pub struct Builder<'a> {
     evidence: &'a Evidence,
@@ -141,7 +139,9 @@ impl<'a> Builder<'a> {
         let metrics = self.metrics(&group.cases);
         let rows = metrics.iter().map(|metric| {
             let row = row(self.evidence, self.index, &cases, metric, &self.rules);
-            match different_answers(self.index, (&cases_a, &cases_b), metric, &metrics) {
+            let sides = (cases_a.as_slice(), cases_b.as_slice());
+            let several = different_answers(self.index, sides, metric, &metrics);
+            match several.or_else(|| cached_answers(self.index, sides, metric, &metrics)) {
                 Some(why) if metric.role != Role::Diagnostic && !lacks_figure(&row) => {
                     Comparison { outcome: Outcome::None(why), ..row }
                 }
@@ -155,9 +155,9 @@ impl<'a> Builder<'a> {
         rows
     }
 
-    /// Whether the cases are of the workload that writes nothing.
+    /// Whether the cases are of the workload that writes nothing, so that what a commit promises does not matter.
     fn only_read(&self, cases: &[u32]) -> bool {
-        self.cases(cases).iter().all(|case| case.workload == READING)
+        self.cases(cases).iter().all(|case| case.workload == QUERIES)
     }
 
     fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {

@@ -5,30 +5,38 @@
 //! of false findings among the others. Each family has its part of the error, so that the chance of any false finding
 //! stays within the whole.
 
-use model::Role;
+use model::{Case, Metric, Role};
 use stats::PairedRatio;
 
+use super::answers::is_of_all;
 use super::failures::SHARE_MARGIN;
 use super::remedy::MOST_MORE;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
-/// The primary rows' part of the error next to others: 4 % of 5 %.
-const PRIMARY_PART: f64 = 0.8;
+/// The workload whose statements are a family of their own.
+pub(super) const QUERIES: &str = "queries";
 
 /// Rows judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Primary rows, adjusted by Holm.
     Primary,
+    /// Primary rows of single queries, adjusted by Benjamini and Hochberg: a folder may have many.
+    Queries,
     /// All others, adjusted by Benjamini and Hochberg.
     Exploratory,
 }
 
 impl Family {
-    /// The family of a metric of that role.
-    pub fn for_role(role: Role) -> Family {
-        match role {
+    pub const ALL: [Family; 3] = [Family::Primary, Family::Queries, Family::Exploratory];
+
+    /// The family of a metric of these cases.
+    pub fn new(metric: &Metric, cases: &[&Case]) -> Family {
+        let is_query = metric.id.split_once('/').is_some_and(|(_, part)| !is_of_all(part))
+            && cases.iter().all(|case| case.workload == QUERIES);
+        match metric.role {
+            Role::Primary if is_query => Family::Queries,
             Role::Primary => Family::Primary,
             Role::Secondary | Role::Diagnostic => Family::Exploratory,
         }
@@ -38,7 +46,7 @@ impl Family {
     pub fn method(self) -> &'static str {
         match self {
             Family::Primary => "holm",
-            Family::Exploratory => "benjamini-hochberg",
+            Family::Queries | Family::Exploratory => "benjamini-hochberg",
         }
     }
 }
@@ -47,6 +55,7 @@ impl Family {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Families {
     pub primary: usize,
+    pub queries: usize,
     pub exploratory: usize,
 }
 
@@ -54,16 +63,25 @@ impl Families {
     pub fn rows(&self, family: Family) -> usize {
         match family {
             Family::Primary => self.primary,
+            Family::Queries => self.queries,
             Family::Exploratory => self.exploratory,
         }
     }
 
-    /// The whole error for a single family.
+    /// The family's part of the error: the whole for a single one.
     pub fn part(&self, family: Family) -> f64 {
-        match (family, self.primary, self.exploratory) {
-            (_, 0, _) | (_, _, 0) => 1.0,
-            (Family::Primary, ..) => PRIMARY_PART,
-            (Family::Exploratory, ..) => 1.0 - PRIMARY_PART,
+        let all: f64 = Family::ALL.into_iter().map(|family| self.weight(family)).sum();
+        if all > 0.0 { self.weight(family) / all } else { 1.0 }
+    }
+
+    /// Primary rows have 4 % of 5 % next to others, and leave three quarters of that to queries where there are some.
+    fn weight(&self, family: Family) -> f64 {
+        match family {
+            _ if self.rows(family) == 0 => 0.0,
+            Family::Primary if self.queries > 0 => 0.2,
+            Family::Primary => 0.8,
+            Family::Queries => 0.6,
+            Family::Exploratory => 0.2,
         }
     }
 }
@@ -71,17 +89,16 @@ impl Families {
 /// Row index and p-value.
 type Asked = (usize, f64);
 
-/// Adjusts the p-values of both families, and judges every row without an obstacle.
+/// Adjusts the p-values of all families, and judges every row without an obstacle.
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
-    let (primary, exploratory) =
-        (asked_of_family(rows, rules, Family::Primary), asked_of_family(rows, rules, Family::Exploratory));
-    let families = Families { primary: primary.len(), exploratory: exploratory.len() };
-    for (family, asked, adjusted) in [
-        (Family::Primary, &primary, stats::holm(&p_values(&primary))),
-        (Family::Exploratory, &exploratory, stats::benjamini_hochberg(&p_values(&exploratory))),
-    ] {
-        // Scaled to the whole error, so that one threshold serves both.
-        let part = families.part(family);
+    let asked = Family::ALL.map(|family| (family, asked_of_family(rows, rules, family)));
+    let [(_, primary), (_, queries), (_, exploratory)] = &asked;
+    let families = Families { primary: primary.len(), queries: queries.len(), exploratory: exploratory.len() };
+    for (family, asked) in &asked {
+        let p: Vec<f64> = asked.iter().map(|(_, p)| *p).collect();
+        let adjusted = if *family == Family::Primary { stats::holm(&p) } else { stats::benjamini_hochberg(&p) };
+        // Scaled to the whole error, so that one threshold serves all.
+        let part = families.part(*family);
         for ((place, _), adjusted) in asked.iter().zip(adjusted) {
             if let Some(estimate) = &mut rows[*place].estimate {
                 estimate.adjusted = Some((adjusted / part).min(1.0));
@@ -95,12 +112,8 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
 }
 
 fn asked_of_family(rows: &[&mut Comparison], rules: &Rules, family: Family) -> Vec<Asked> {
-    let own = rows.iter().enumerate().filter(|(_, row)| Family::for_role(row.metric.role) == family);
+    let own = rows.iter().enumerate().filter(|(_, row)| row.family == family);
     own.filter_map(|(place, row)| Some((place, p_to_adjust(row, rules)?))).collect()
-}
-
-fn p_values(asked: &[Asked]) -> Vec<f64> {
-    asked.iter().map(|(_, p)| *p).collect::<Vec<f64>>()
 }
 
 fn p_to_adjust(row: &Comparison, rules: &Rules) -> Option<f64> {

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Absence, Case, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role};
 use stats::{RunValue, Sample, Verdict};
 
+use super::families::Family;
 use super::matching::{Matched, MatchedCases, matched};
 use super::missing_runs::{self, Ends};
 use super::options::Pairing;
@@ -10,7 +11,7 @@ use super::rounding::{clock_step, excludes_one, no_spread, rounding_step, under_
 use super::row::{Bound, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
-use super::{centre, failures};
+use super::{centre, failures, plans};
 use crate::evidence::Evidence;
 use crate::labels::is_promised;
 use crate::lookup::Lookup;
@@ -37,6 +38,8 @@ pub struct Index<'a> {
     reported: BTreeMap<(&'a str, &'a str), &'a Metric>,
     /// The metrics of each benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
+    /// The plans of the queries of measured runs.
+    pub plans: plans::Plans<'a>,
 }
 
 impl<'a> Index<'a> {
@@ -49,6 +52,7 @@ impl<'a> Index<'a> {
             conflicts: BTreeMap::new(),
             reported: BTreeMap::new(),
             metrics: BTreeMap::new(),
+            plans: plans::Plans::new(evidence),
         };
         for stored in &evidence.measurements {
             let Some(case) = evidence.case(stored.case) else { continue };
@@ -230,11 +234,8 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         None => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
     };
     let seed = (cases.is_shown)(metric).then_some(evidence.header.plan.schedule.seed);
-    let (estimate, refusal) = match (&withheld, metric.quantity()) {
-        (Some(_), _) => (None, None),
-        (_, Quantity::Failures) => share_estimate(&matched.a, &matched.b, rules, seed),
-        _ => estimate(&matched.a, &matched.b, rules, seed),
-    };
+    let (estimate, refusal) =
+        withheld.as_ref().map_or_else(|| estimate_matched(&matched, metric, rules, seed), |_| (None, None));
     let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
     warnings.extend(missing_values(&side_a, SideLetter::A).into_iter().chain(missing_values(&side_b, SideLetter::B)));
@@ -272,7 +273,9 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let estimate = if rules.unjudged().is_none() { estimate } else { None };
     warnings.extend(estimate.iter().flat_map(doubts));
     fill_detectable(&mut warnings, estimate.as_ref());
+    let plan_differs = index.plans.compare(evidence, (cases.a, cases.b), metric, &mut warnings);
     Comparison {
+        family: Family::new(metric, &involved),
         benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
         case: common_point(&involved),
         label: cases.label.clone(),
@@ -284,6 +287,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
+        plan_differs,
         rounds_needed,
         warnings,
     }
@@ -411,6 +415,18 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
 
 fn missing_figure(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
     side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing() })
+}
+
+fn estimate_matched(
+    matched: &Matched,
+    metric: &Metric,
+    rules: &Rules,
+    seed: Option<u64>,
+) -> (Option<Estimate>, Option<NoVerdict>) {
+    match metric.quantity() {
+        Quantity::Failures => share_estimate(&matched.a, &matched.b, rules, seed),
+        _ => estimate(&matched.a, &matched.b, rules, seed),
+    }
 }
 
 /// Exponentials by [`failures::as_exponentials`].

@@ -1,5 +1,6 @@
 //! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
+pub(crate) use answers::is_of_all;
 mod answers;
 mod builder;
 mod centre;
@@ -17,6 +18,7 @@ mod matching;
 mod missing_runs;
 mod notes;
 mod options;
+mod plans;
 mod projection;
 mod remedy;
 mod reset;
@@ -38,6 +40,7 @@ pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::{Index, point};
 pub(crate) use missing_runs::unfair;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
+pub use plans::{PlanOfQuery, differing_lines, fingerprint};
 pub use projection::KEY_SYSTEM;
 pub(crate) use remedy::run_command_with;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};

@@ -89,7 +89,7 @@ pub fn notes(
     for (system, layer) in cautions(evidence, LAYER) {
         notes.add(NoteKind::Layer, format!("{layer} ({system})"));
     }
-    for (kind, text) in of_workloads(evidence) {
+    for (kind, text) in of_workloads(evidence, tables) {
         notes.add(kind, text);
     }
     if tables.iter().all(|table| table.rows.is_empty()) {
@@ -137,13 +137,35 @@ impl Notes {
     }
 }
 
+/// Queries that are named in the note on their plans.
+const NAMED_QUERIES: usize = 3;
+
+/// Names the queries whose plans differ between sides.
+fn query_plans(evidence: &Evidence, tables: &[Table]) -> Option<String> {
+    let rows = tables.iter().flat_map(|table| &table.rows).filter(|row| row.plan_differs == Some(true));
+    let differing: BTreeSet<&str> = rows.filter_map(|row| Some(row.metric.id.split_once('/')?.1)).collect();
+    let named: Vec<&str> = differing.iter().copied().take(NAMED_QUERIES).collect();
+    let more = differing.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let store = evidence.store.as_ref().map_or_else(|| "STORE".to_owned(), |path| path.display().to_string());
+    let differ = if differing.len() == 1 { "the plan of" } else { "the plans of" };
+    let verb = if differing.len() == 1 { "differs" } else { "differ" };
+    let names = named.join(", ");
+    (!named.is_empty()).then(|| format!("{differ} {names}{more} {verb}: `etalon report {store}` shows both"))
+}
+
 /// What only some workloads ask for.
-fn of_workloads(evidence: &Evidence) -> impl Iterator<Item = (NoteKind, String)> {
+fn of_workloads(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item = (NoteKind, String)> {
     let isolation = order_entry::isolation(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
     let checks = order_entry::checks(evidence).into_iter().map(|text| (NoteKind::Checks, text));
     let checkpoints = order_entry::checkpoints(evidence).into_iter().chain(checkpoints::note(evidence));
     let checkpoints = checkpoints.map(|text| (NoteKind::Checkpoints, text));
-    checks.chain(isolation).chain(checkpoints).chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
+    let plans = query_plans(evidence, tables).map(|text| (NoteKind::QueryPlans, text));
+    checks
+        .chain(isolation)
+        .chain(checkpoints)
+        .chain(plans)
+        .chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 
 /// What restricts it, by a system's licence or the workload's origin.

@@ -278,7 +278,8 @@ impl Context<'_> {
             NoVerdict::NoBetterSide
             | NoVerdict::Diagnostic
             | NoVerdict::Apart(_)
-            | NoVerdict::DifferentAnswers { .. } => return None,
+            | NoVerdict::DifferentAnswers { .. }
+            | NoVerdict::CachedAnswers { .. } => return None,
         })
     }
 

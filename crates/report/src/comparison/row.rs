@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Verdict;
 
+use super::families::Family;
 use super::warning::Warning;
 use crate::evidence::Unfinished;
 use crate::number::{Script, count, failed_share, whole};
@@ -210,6 +211,11 @@ pub enum NoVerdict {
         /// A row that differs, if a run says so.
         how: Option<String>,
     },
+    /// A cache of results answered a query in the engine's place.
+    CachedAnswers {
+        query: String,
+        runs: usize,
+    },
     /// The sides ran one after the other, and the plan does not allow comparing them.
     SequentialOrder,
     /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
@@ -315,6 +321,9 @@ impl NoVerdict {
             }
             NoVerdict::DifferentRows(found) => found.text(),
             NoVerdict::DifferentAnswers { query, how } => several_answers(query, how.as_deref()),
+            NoVerdict::CachedAnswers { query, runs } => {
+                format!("a cache of results answered {query} in {}, and not the engine", count(*runs, "run"))
+            }
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
@@ -383,6 +392,7 @@ impl NoVerdict {
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::DifferentRows(_) => "different work".to_owned(),
             NoVerdict::DifferentAnswers { .. } => "answers differ".to_owned(),
+            NoVerdict::CachedAnswers { .. } => "answered by a cache".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),
@@ -430,6 +440,8 @@ pub struct Comparison {
     /// Distinguishes the row within its table: `clients=4`.
     pub label: Vec<(String, String)>,
     pub metric: Metric,
+    /// The rows that it is judged with.
+    pub family: Family,
     pub a: Side,
     pub b: Side,
     /// `None` in an experiment that has not ended, and of a single round.
@@ -439,6 +451,9 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The shares that failed, if the sides differ in them.
     pub failures: Option<Failures>,
+    /// Whether both sides answered the row's query by different plans; `None` if there is no query, or no plan of a side, or the
+    /// sides are different products, which write plans each in its own way.
+    pub plan_differs: Option<bool>,
     /// Rounds that are missing to the minimum, or until an expected decision.
     pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.

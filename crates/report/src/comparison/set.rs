@@ -288,6 +288,8 @@ pub enum NoteKind {
     Layer,
     /// The disk is that of a virtual machine.
     VirtualDisk,
+    /// Queries were answered by different plans.
+    QueryPlans,
     /// Something else ran during the runs.
     Disturbed,
     /// What other programs did is not known.
@@ -322,6 +324,7 @@ impl NoteKind {
             NoteKind::Untried => "untried",
             NoteKind::Layer => "layer",
             NoteKind::VirtualDisk => "virtual-disk",
+            NoteKind::QueryPlans => "query-plans",
             NoteKind::Disturbed => "disturbed",
             NoteKind::LoadUnknown => "load-unknown",
         }

@@ -20,10 +20,10 @@ struct Watched {
 /// Warns of drift or two groups. The tests of a family's rows and sides are adjusted together by Benjamini and
 /// Hochberg, within the family's part of the error.
 pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
-    let both = [Family::Primary, Family::Exploratory].map(|family| (family, watched_of_family(rows, family)));
-    let [(_, primary), (_, exploratory)] = &both;
-    let families = Families { primary: primary.len(), exploratory: exploratory.len() };
-    for (family, all) in &both {
+    let watched = Family::ALL.map(|family| (family, watched_of_family(rows, family)));
+    let [(_, primary), (_, queries), (_, exploratory)] = &watched;
+    let families = Families { primary: primary.len(), queries: queries.len(), exploratory: exploratory.len() };
+    for (family, all) in &watched {
         let error = (1.0 - rules.level) * families.part(*family);
         let p: Vec<f64> = all.iter().flat_map(|watched| watched.motion.p()).collect();
         let adjusted = stats::benjamini_hochberg(&p);
@@ -37,7 +37,7 @@ pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
 }
 
 fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
-    let own = rows.iter().enumerate().filter(|(_, row)| Family::for_role(row.metric.role) == family);
+    let own = rows.iter().enumerate().filter(|(_, row)| row.family == family);
     own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched(place, row, letter)))
         .flatten()
         .collect()

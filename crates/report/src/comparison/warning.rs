@@ -89,6 +89,13 @@ pub enum Warning {
     ConfoundedKeys { keys: Vec<String> },
     /// The transactions of the sides did different work, and there may be a verdict all the same.
     DifferentRows { found: DifferentRows, allowed: AllowedBy },
+    /// A side answered a query by another plan from a round on.
+    PlanChanged {
+        side: SideLetter,
+        query: String,
+        /// The first such round, from 0.
+        round: u32,
+    },
     /// An A/A comparison.
     SameServer {
         /// Smallest difference found with 80 % power, as a share.
@@ -116,6 +123,7 @@ impl Warning {
             Warning::PooledKeys { .. } => "pooled-keys",
             Warning::ConfoundedKeys { .. } => "confounded-keys",
             Warning::DifferentRows { .. } => "different-rows",
+            Warning::PlanChanged { .. } => "plan-changed",
             Warning::SameServer { .. } => "same-server",
         }
     }
@@ -126,6 +134,7 @@ impl Warning {
             | Warning::Bimodal { side, .. }
             | Warning::Missing { side, .. }
             | Warning::FailuresUnknown { side, .. }
+            | Warning::PlanChanged { side, .. }
             | Warning::Dropped { side, .. } => Some(*side),
             Warning::Marked { side, .. } => *side,
             _ => None,
@@ -212,6 +221,7 @@ impl Warning {
             Warning::DifferentRows { found, allowed } => {
                 format!("{}: compared all the same, because {}", found.text(), allowed.words())
             }
+            Warning::PlanChanged { side, query, round } => plan_changed(*side, query, *round),
             Warning::SameServer { detectable } => same_server(*detectable),
         }
     }
@@ -224,6 +234,10 @@ fn no_spread(step: f64, unit: &str) -> String {
         unit.print(step, Script::Plain),
         unit.name()
     )
+}
+
+fn plan_changed(side: SideLetter, query: &str, round: u32) -> String {
+    format!("{} answers {query} by another plan from round {} on", side.as_str(), round + 1)
 }
 
 fn same_server(detectable: Option<f64>) -> String {
@@ -279,6 +293,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::Paused => "paused",
         MarkKind::StartedApart => "hosts started apart",
         MarkKind::ServedByCache => "served by a cache",
+        MarkKind::CachedAnswers => "answered by a cache of results",
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::NoRepetition => "not known to be repetitions",
         MarkKind::TooFewClients => "too few clients",

@@ -460,6 +460,7 @@ impl Joined {
             superseded: Vec::new(),
             marks: Vec::new(),
             points: Vec::new(),
+            query_plans: Vec::new(),
             facts: BTreeMap::new(),
             store: None,
             apart: None,
@@ -494,6 +495,8 @@ impl Joined {
         into.marks.extend(marks.filter(|(run, _)| known.contains(run)));
         let points = from.points.iter().map(|(run, point)| (run + offset, point.clone()));
         into.points.extend(points.filter(|(run, _)| known.contains(run)));
+        let plans = from.query_plans.iter().map(|(run, plan)| (run + offset, plan.clone()));
+        into.query_plans.extend(plans.filter(|(run, _)| known.contains(run)));
         last
     }
 

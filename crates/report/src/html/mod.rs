@@ -16,6 +16,7 @@ mod forest;
 mod head;
 mod load;
 mod method;
+mod plans;
 mod remedies;
 mod responses;
 mod runs;
@@ -152,6 +153,9 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
             parts.push(part(family.name, short, title, lead, content));
         }
     }
+    parts.extend(
+        plans::plans(&index).map(|found| part("plans", "Plans", "The plans of the queries", plans::LEAD, found)),
+    );
     parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
     if let Some((latency, seconds)) = charts.responses {
         parts.push(part("latency", "Response times", "Response times", LATENCY, latency));

@@ -18,7 +18,7 @@ use crate::evidence::Evidence;
 use crate::labels::{absent, change, unfinished_above};
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
 use crate::text::{Align, wrapped};
-use crate::{backup, barrel, order_entry, pages, spatial};
+use crate::{backup, barrel, order_entry, pages, queries, spatial};
 
 /// A workload whose cases have views next to the comparison.
 pub struct Family {
@@ -37,7 +37,8 @@ pub struct Family {
 }
 
 /// Every workload that has views.
-pub const FAMILIES: [&Family; 4] = [&order_entry::FAMILY, &pages::FAMILY, &spatial::FAMILY, &backup::FAMILY];
+pub const FAMILIES: [&Family; 5] =
+    [&order_entry::FAMILY, &pages::FAMILY, &spatial::FAMILY, &backup::FAMILY, &queries::FAMILY];
 
 /// The views of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {

@@ -1,6 +1,7 @@
 //! A query whose runs gave several answers has no verdict, whatever its times, and is named in the answer.
 
-use model::{Direction, Measurement, Reading, Role};
+use model::{Direction, MarkKind, Measurement, QueryPlan, Reading, Role};
+use report::comparison::{Family, NoVerdict, NoteKind, Warning};
 use report::gate::{GateRules, RowStatus, gate};
 use report::{Options, compare};
 use store::StoredMeasurement;
@@ -8,7 +9,7 @@ use store::StoredMeasurement;
 use crate::evidence::{Builder, Made};
 
 /// Two queries in every run, with the hash of an answer each; that of `q2` is given.
-fn queries(hash_of_q2: impl Fn(&str, u32) -> f64) -> Made {
+pub fn queries(hash_of_q2: impl Fn(&str, u32) -> f64) -> Made {
     let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
     let evidence = &mut made.evidence;
     evidence.measurements.clear();
@@ -31,6 +32,82 @@ fn queries(hash_of_q2: impl Fn(&str, u32) -> f64) -> Made {
         add("answer/q2", Role::Diagnostic, hash_of_q2(&system, round));
     }
     made
+}
+
+/// The plan of each query in each run.
+pub fn add_plans(made: &mut Made, plan: impl Fn(&str, &str, u32) -> Result<&'static str, &'static str>) {
+    let evidence = &mut made.evidence;
+    for run in &evidence.runs {
+        let system = &evidence.cases[run.planned.case as usize].system;
+        for query in ["q1", "q2"] {
+            let text = plan(system, query, run.planned.round).map(str::to_owned).map_err(str::to_owned);
+            evidence.query_plans.push((run.id, QueryPlan { query: query.to_owned(), text }));
+        }
+    }
+    for system in ["rollback-journal", "wal"] {
+        evidence.facts.entry(system.to_owned()).or_default().identity("server.product", "SQLite");
+    }
+}
+
+#[test]
+fn a_plan_that_differs_or_changes_is_said() {
+    let mut made = queries(|_, _| 8.0);
+    add_plans(&mut made, |system, query, round| match (system, query) {
+        ("wal", "q2") if round < 3 => Ok("SCAN orders"),
+        ("wal", "q2") => Ok("SEARCH orders USING INDEX by_customer"),
+        (_, "q1") if round == 0 => Err("it took too long"),
+        _ => Ok("SCAN orders"),
+    });
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let differs: Vec<(&str, Option<bool>)> = set.rows().map(|row| (row.metric.id.as_str(), row.plan_differs)).collect();
+    assert_eq!(differs, [("elapsed/all", None), ("elapsed/q2", Some(true)), ("elapsed/q1", Some(false))]);
+    let notes: Vec<&str> =
+        set.notes.iter().filter(|note| note.kind == NoteKind::QueryPlans).map(|note| note.text.as_str()).collect();
+    assert_eq!(notes, ["the plan of q2 differs: `etalon report STORE` shows both"]);
+    for row in set.rows() {
+        let changed = row.warnings.iter().any(|warning| matches!(warning, Warning::PlanChanged { round: 3, .. }));
+        assert_eq!(changed, row.metric.id == "elapsed/q2", "{:?}", row.warnings);
+    }
+    let document = report::json::document(&made.evidence, &set);
+    let of_wal = document.query_plans.iter().find(|plan| (plan.system.as_str(), plan.query.as_str()) == ("wal", "q2"));
+    let of_wal = of_wal.unwrap();
+    assert_eq!(of_wal.plan.as_deref(), Some("SEARCH orders USING INDEX by_customer"));
+    assert_eq!(of_wal.changed_in_round, Some(3));
+    // Another product writes its plans in another way.
+    made.evidence.facts.get_mut("wal").unwrap().identity("server.product", "PostgreSQL");
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    assert!(set.rows().all(|row| row.plan_differs.is_none()));
+}
+
+#[test]
+fn queries_are_a_family_and_their_sum_is_another() {
+    let made = queries(|_, _| 8.0);
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let families = set.families;
+    assert_eq!((families.primary, families.queries, families.exploratory), (1, 2, 0));
+    let parts = Family::ALL.map(|family| families.part(family));
+    assert!((parts[0] - 0.25).abs() < 1e-9 && (parts[1] - 0.75).abs() < 1e-9, "{parts:?}");
+    for row in set.rows() {
+        let of_all = row.metric.id == "elapsed/all";
+        assert_eq!(row.family, if of_all { Family::Primary } else { Family::Queries });
+    }
+    let text = report::text::render(&set, &report::text::TextOptions::default());
+    assert!(text.contains("queries: 2 rows judged together after Benjamini and Hochberg, at 4 %"), "{text}");
+}
+
+#[test]
+fn a_query_that_a_cache_answered_has_no_verdict() {
+    let mut made = queries(|_, _| 8.0);
+    let run = made.evidence.runs[0].clone();
+    let (round, case, position) = (run.planned.round, run.planned.case, run.planned.position);
+    let measurement = Measurement::value("cached/q2", "", Direction::Neither, Role::Diagnostic, 1.0);
+    made.evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
+    made.mark(position, MarkKind::CachedAnswers, "a cache of results answered q2");
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    for row in set.rows() {
+        let is_cached = matches!(row.no_verdict(), Some(NoVerdict::CachedAnswers { runs: 1, .. }));
+        assert_eq!(is_cached, row.metric.id != "elapsed/q1", "{:?}", row.outcome);
+    }
 }
 
 fn verdicts(made: &Made) -> (String, Vec<(String, bool)>) {

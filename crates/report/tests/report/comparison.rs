@@ -53,7 +53,7 @@ fn holm_goes_over_what_is_not_shown_too() {
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     assert_eq!(all.rows().count(), 10);
     // Secondary rows are a family with a fifth of the error.
-    let families = Families { primary: 6, exploratory: 2 };
+    let families = Families { primary: 6, queries: 0, exploratory: 2 };
     assert_eq!((few.families, all.families), (families, families));
     let secondary = row(&all, "clients=4", "response_p95").estimate.unwrap();
     assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.part(Family::Exploratory), "{secondary:?}");

@@ -182,6 +182,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
         measurements: Vec::new(),
         marks: Vec::new(),
         points: Vec::new(),
+        query_plans: Vec::new(),
         facts,
         store: None,
         apart: None,

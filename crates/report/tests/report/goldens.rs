@@ -59,6 +59,7 @@ goldens! {
     backup
     backup_under_load
     order_entry
+    queries
     barrel
     imported
     limits

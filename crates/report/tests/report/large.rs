@@ -65,6 +65,7 @@ fn record(position: u32, case: &Case, metrics: usize) -> RunRecord {
         series: Vec::new(),
         marks: if position.is_multiple_of(2) { vec![note] } else { Vec::new() },
         points: Vec::new(),
+        query_plans: Vec::new(),
     }
 }
 

@@ -71,9 +71,11 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             ("the difference is under the resolution", "etalon run quickstart --set schedule.duration=50s")
         }
         // No fix would give them one, or their notes name it.
-        NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) | NoVerdict::DifferentAnswers { .. } => {
-            return None;
-        }
+        NoVerdict::NoBetterSide
+        | NoVerdict::Diagnostic
+        | NoVerdict::Apart(_)
+        | NoVerdict::DifferentAnswers { .. }
+        | NoVerdict::CachedAnswers { .. } => return None,
     })
 }
 
@@ -87,6 +89,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: None },
         NoVerdict::DifferentRows(DifferentRows { what: Work::RowsReturned, script: None, a: 0.0, b: 1.0 }),
         NoVerdict::DifferentAnswers { query: "q2".to_owned(), how: None },
+        NoVerdict::CachedAnswers { query: "q2".to_owned(), runs: 3 },
         NoVerdict::SequentialOrder,
         NoVerdict::Voided { what: "client saturated".to_owned(), runs: 3 },
         NoVerdict::Failures { side, share: 0.2, tail: 0.01 },

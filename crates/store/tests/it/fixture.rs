@@ -114,6 +114,7 @@ pub fn record(position: u32, bytes: usize) -> RunRecord {
         series: series.collect(),
         marks: vec![Mark::new(MarkKind::Note, format!("position {position}"))],
         points: Vec::new(),
+        query_plans: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use model::plan::{ComparisonRules, Connect, PrivatePooler, PrivateServer};
 use model::{
     Absence, Benchmark, Direction, Facts, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Nature, OnError,
-    Order, Plan, Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
+    Order, Plan, QueryPlan, Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -208,14 +208,18 @@ fn points() -> impl Strategy<Value = Vec<LoadPoint>> {
     vec(point, 0..4)
 }
 
+fn query_plans() -> impl Strategy<Value = Vec<QueryPlan>> {
+    let reading = prop_oneof![text().prop_map(Ok), text().prop_map(Err)];
+    vec((text(), reading).prop_map(|(query, text)| QueryPlan { query, text }), 0..4)
+}
+
 fn record() -> impl Strategy<Value = RunRecord> {
     let state = select(vec![RunState::Measured, RunState::Failed, RunState::Aborted]);
-    (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks(), points()).prop_map(
-        |(state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points)| {
+    (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks(), points(), query_plans())
+        .prop_map(|(state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points, query_plans)| {
             let reason = (state != RunState::Measured).then_some(reason);
-            RunRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points }
-        },
-    )
+            RunRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points, query_plans }
+        })
 }
 
 fn facts() -> impl Strategy<Value = Facts> {
@@ -265,7 +269,7 @@ proptest! {
         let store = Store::open_read_only(&path).unwrap();
         store.check_integrity().unwrap();
         let (runs, marks, measured) = (store.runs().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
-        let points = store.points().unwrap();
+        let (points, plans) = (store.points().unwrap(), store.query_plans().unwrap());
         for (run, record) in runs.iter().zip(&records) {
             let is_measured = record.state == RunState::Measured;
             let found = RunRecord {
@@ -277,6 +281,7 @@ proptest! {
                 series: store.series(run.id).unwrap(),
                 marks: marks.iter().filter(|(id, _)| *id == run.id).map(|(_, mark)| mark.clone()).collect(),
                 points: points.iter().filter(|(id, _)| *id == run.id).map(|(_, point)| point.clone()).collect(),
+                query_plans: plans.iter().filter(|(id, _)| *id == run.id).map(|(_, plan)| plan.clone()).collect(),
             };
             let mut expected = record.clone();
             expected.measurements.retain(|_| is_measured);

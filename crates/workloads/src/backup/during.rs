@@ -95,5 +95,5 @@ pub(super) fn run_load_without_backup(task: &StreamTask, context: &mut StepConte
     }
     let RunRecord { elapsed_s, mut measurements, series, marks, .. } = record;
     measurements.extend(unavailable("no backup was taken").measurements);
-    Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
+    Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks, ..StepOutcome::default() }))
 }

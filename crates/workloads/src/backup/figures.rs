@@ -190,7 +190,7 @@ impl Figures {
         marks.extend(self.taken.notes.iter().map(|detail| Mark::new(MarkKind::Note, detail.clone())));
         let restored_s = self.restored.as_ref().map_or(0.0, |restored| restored.cost.elapsed_s);
         let elapsed_s = self.backup.elapsed_s + restored_s;
-        StepOutcome { elapsed_s, measurements: all, series, marks }
+        StepOutcome { elapsed_s, measurements: all, series, marks, ..StepOutcome::default() }
     }
 
     fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {

@@ -65,6 +65,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
         series: evidence.latencies.series,
         marks,
         points: Vec::new(),
+        query_plans: Vec::new(),
     }
 }
 

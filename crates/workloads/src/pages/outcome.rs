@@ -56,7 +56,7 @@ pub(super) fn outcome(found: PagesFound) -> StepOutcome {
         Reading::Unavailable(_) => insert_s,
     };
     let series = found.inserted.collector.into_series("local", found.inserted.elapsed_ns);
-    StepOutcome { elapsed_s, measurements: all, series, marks: found.marks }
+    StepOutcome { elapsed_s, measurements: all, series, marks: found.marks, ..StepOutcome::default() }
 }
 
 fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {

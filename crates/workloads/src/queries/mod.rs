@@ -2,6 +2,7 @@
 //! is timed and whenever it is.
 
 mod answer;
+mod cache;
 mod parameters;
 mod procedure;
 mod remembered;

@@ -1,13 +1,15 @@
 //! The procedure: every query once for its answer, then as often as fits into its share of the run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::metric::{ALL_QUERIES, ANSWER};
-use model::{Absence, Length, Measurement, NoValue, Reading, Role, Schedule};
+use model::metric::{ALL_QUERIES, ANSWER, CACHED, MEAN_OF_QUERIES};
+use model::{Absence, Length, Mark, MarkKind, Measurement, NoValue, QueryPlan, Reading, Role, Schedule};
 
 use super::answer::{Answer, FirstAnswers};
+use super::cache;
 use super::parameters::Parameters;
 use super::source::{Query, QueryFile, SHORTEST_TIMEOUT, Statement};
 use crate::dataset::{Dialect, Tables};
@@ -21,6 +23,9 @@ use load::error::Failure;
 
 /// Executions of a query in a run; more say nothing new of it.
 const MOST_EXECUTIONS: usize = 10_000;
+
+/// Why there is no plan of an engine whose plans étalon does not read.
+const NO_PLANS: &str = "étalon reads no plans of this engine";
 
 pub struct Asking {
     pub files: String,
@@ -36,11 +41,15 @@ struct Asked<'a> {
     answer: Option<Answer>,
     /// How the answer differs from the first one of the experiment.
     difference: Option<String>,
+    /// The plan with the first row of parameters; `None` if no text of it is for the engine.
+    plan: Option<Result<String, String>>,
     /// Hashes of this run's answers by the row of parameters, but for the first row.
     digests: BTreeMap<usize, f64>,
     /// Seconds of each execution with warm caches.
     executions_s: Vec<f64>,
     cpu_s: Reading,
+    /// A cache of results answered in the engine's place.
+    is_cached: bool,
 }
 
 impl Asked<'_> {
@@ -99,9 +108,11 @@ impl Asking {
             check: Ok(()),
             answer: None,
             difference: None,
+            plan: None,
             digests: BTreeMap::new(),
             executions_s: Vec::new(),
             cpu_s: Reading::unavailable("it was not run"),
+            is_cached: false,
         };
         let file = match query.for_engine(dialect) {
             Ok(file) => file,
@@ -112,9 +123,14 @@ impl Asking {
         };
         let question = Question::new(file, dialect, self.first_answers.is_some())?;
         // The first row of parameters in every run, so that all runs have one answer in common.
-        let executed = question.execute(sessions, 0)?;
+        let can_tell = cache::can_tell(context.system);
+        let wording = if can_tell { Wording::Reworded } else { Wording::AsWritten };
+        let executed = question.execute(sessions, 0, wording)?;
+        let reworded_s = executed.elapsed_s;
         asked.expect_rows(file.expected_rows, &executed.answer);
         self.take_answer(&mut asked, executed.answer);
+        asked.plan = Some(question.plan(sessions)?);
+        let hits_before = cache::hits(&question, sessions)?;
         let share = Share::new(context.schedule, self.queries.len());
         let rows = order(file.parameters.as_ref().map_or(1, Parameters::rows), context.seed);
         let watch = Stopwatch::start(context.system);
@@ -123,7 +139,7 @@ impl Asking {
                 return Ok(None);
             }
             let row = rows[asked.executions_s.len() % rows.len()];
-            let executed = question.execute(sessions, row)?;
+            let executed = question.execute(sessions, row, Wording::AsWritten)?;
             asked.executions_s.push(executed.elapsed_s);
             asked.expect_rows(file.expected_rows, &executed.answer);
             match (&file.parameters, executed.answer) {
@@ -138,6 +154,11 @@ impl Asking {
             Reading::Value(all) => Reading::Value(all / asked.executions_s.len().max(1) as f64),
             unavailable => unavailable,
         };
+        if can_tell && asked.check.is_ok() {
+            let row = rows[asked.executions_s.len().saturating_sub(1) % rows.len()];
+            let seen = cache::Seen { reworded_s, executions_s: &asked.executions_s, hits_before, row };
+            asked.is_cached = seen.is_cached(&question, sessions)?;
+        }
         Ok(Some(asked))
     }
 
@@ -175,19 +196,27 @@ impl Asking {
     }
 }
 
+/// The text in which a query is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    AsWritten,
+    /// With a comment that it has never had.
+    Reworded,
+}
+
 /// A query in an engine's words.
-struct Question<'a> {
+pub struct Question<'a> {
     file: &'a QueryFile,
     statements: Vec<Statement>,
-    dialect: &'a dyn Dialect,
+    pub dialect: &'a dyn Dialect,
     /// Whether all clients have to get one answer.
     is_compared: bool,
 }
 
 /// One execution by all clients.
-struct Executed {
-    elapsed_s: f64,
-    answer: Result<Answer, NoValue>,
+pub struct Executed {
+    pub elapsed_s: f64,
+    pub answer: Result<Answer, NoValue>,
 }
 
 impl<'a> Question<'a> {
@@ -196,18 +225,23 @@ impl<'a> Question<'a> {
     }
 
     /// Executes all statements, one behind the other, with a row of parameters if it has some.
-    fn execute(&self, sessions: &mut [Box<dyn Session>], row: usize) -> Result<Executed, Failure> {
+    pub fn execute(
+        &self,
+        sessions: &mut [Box<dyn Session>],
+        row: usize,
+        wording: Wording,
+    ) -> Result<Executed, Failure> {
         let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&[], true)) };
         for statement in &self.statements {
-            let filled = self.file.parameters.as_ref().map(|known| known.fill(&statement.sql, row, self.dialect));
-            let sql = filled.as_deref().unwrap_or(&statement.sql);
+            let sql = self.filled(&statement.sql, row);
+            let sql = if wording == Wording::Reworded { Cow::Owned(cache::reword(&sql)) } else { sql };
             let spent = Duration::from_secs_f64(all.elapsed_s);
             let limit = self
                 .file
                 .timeout
                 .map(|whole| TimeLimit { whole, left: whole.saturating_sub(spent).max(SHORTEST_TIMEOUT) });
             let around = self.dialect.read_only();
-            let run = QueryText { sql, around, limit }.run(sessions);
+            let run = QueryText { sql: &sql, around, limit }.run(sessions);
             all.elapsed_s += run.elapsed_s;
             let answer = self.answer_of_all(run, statement.is_ordered)?;
             match (&mut all.answer, answer) {
@@ -219,6 +253,30 @@ impl<'a> Question<'a> {
             }
         }
         Ok(all)
+    }
+
+    /// The plans of all statements with the first row of parameters, or why one cannot be read.
+    fn plan(&self, sessions: &mut [Box<dyn Session>]) -> Result<Result<String, String>, Failure> {
+        let Some(explain) = self.dialect.explain() else { return Ok(Err(NO_PLANS.to_owned())) };
+        let mut plans = Vec::with_capacity(self.statements.len());
+        for statement in &self.statements {
+            let sql = format!("{}{}", explain.prefix, self.filled(&statement.sql, 0));
+            let limit = self.file.timeout.map(|whole| TimeLimit { whole, left: whole });
+            let asked = QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run(&mut sessions[..1]);
+            for rows in asked.answers {
+                match rows {
+                    Ok(rows) => plans.push((explain.plan)(&rows)),
+                    Err(failure) => return Ok(Err(missing_of(failure)?.reason)),
+                }
+            }
+        }
+        Ok(Ok(plans.join("\n\n")))
+    }
+
+    /// A statement with a row of parameters, if it has some.
+    fn filled<'s>(&self, sql: &'s str, row: usize) -> Cow<'s, str> {
+        let parameters = self.file.parameters.as_ref();
+        parameters.map_or(Cow::Borrowed(sql), |known| Cow::Owned(known.fill(sql, row, self.dialect)))
     }
 
     /// The answer that all clients got.
@@ -248,6 +306,21 @@ fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurem
     match difference {
         Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
         None => hash,
+    }
+}
+
+/// The geometric mean of all queries; unknown if any is missing.
+fn geometric_mean<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
+    let logarithms: Vec<Reading> = readings
+        .iter()
+        .map(|reading| match reading {
+            Reading::Value(value) => Reading::Value(value.ln()),
+            missing => missing.clone(),
+        })
+        .collect();
+    match total(names, &logarithms) {
+        Reading::Value(sum) => Reading::Value((sum / readings.len() as f64).exp()),
+        missing => missing,
     }
 }
 
@@ -287,6 +360,11 @@ impl Asking {
                 Role::Primary,
                 total(asked.iter().map(|one| one.query.name.as_str()), &readings),
             ));
+            outcome.measurements.push(milliseconds(
+                &format!("elapsed/{MEAN_OF_QUERIES}"),
+                Role::Primary,
+                geometric_mean(asked.iter().map(|one| one.query.name.as_str()), &readings),
+            ));
         }
         for (one, reading) in asked.iter().zip(readings) {
             outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
@@ -303,6 +381,16 @@ impl Asking {
                 }
             }
         }
+        let cached: Vec<&str> = asked.iter().filter(|one| one.is_cached).map(|one| one.query.name.as_str()).collect();
+        outcome.measurements.extend(cached.iter().map(|name| count(&format!("{CACHED}/{name}"), 1.0)));
+        if !cached.is_empty() {
+            let detail = format!("the engine did not answer {}: a cache of results did", cached.join(", "));
+            outcome.marks.push(Mark::new(MarkKind::CachedAnswers, detail));
+        }
+        outcome.query_plans = asked
+            .iter()
+            .filter_map(|one| Some(QueryPlan { query: one.query.name.clone(), text: one.plan.clone()? }))
+            .collect();
         outcome.elapsed_s = asked.iter().flat_map(|one| &one.executions_s).sum();
         outcome
     }

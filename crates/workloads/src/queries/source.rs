@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use model::metric::{ALL_QUERIES, MEAN_OF_QUERIES};
 
 use super::parameters::Parameters;
 use crate::dataset::Dialect;
@@ -59,6 +60,10 @@ pub fn read(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
         for path in found {
             let text = texts.read(&path).map_err(|error| refuse(&path, &error))?;
             let (name, engine) = name_of(&path, &text);
+            if [ALL_QUERIES, MEAN_OF_QUERIES].contains(&name.as_str()) {
+                let cause = format!("`{name}` is the name of a row for all queries together");
+                return Err(refuse(&path, &cause).hint("give it another name: `-- name: q7` in its first lines"));
+            }
             let file = QueryFile::read(path, text, texts)?;
             let query = queries.entry(name.clone()).or_insert_with(|| Query { name, texts: IndexMap::new() });
             if let Some(other) = query.texts.get(&engine) {
@@ -326,6 +331,10 @@ mod tests {
         }
         let refused = read_from(&[("q1.sql", "SELECT 1"), ("q2.sql", "-- name: q1\nSELECT 2")]).unwrap_err();
         assert!(refused.contains("it has the name of") && refused.contains("q1.sql"), "{refused}");
+        for name in ["all", "geomean"] {
+            let refused = read_from(&[(name, "SELECT 1")]).unwrap_err();
+            assert!(refused.contains("is the name of a row for all queries together"), "{refused}");
+        }
         assert!(read_from(&[]).unwrap_err().contains("it has no file"));
         assert!(read("nowhere.sql", &Texts::Files).is_err() && read(" , ", &Texts::Files).is_err());
     }

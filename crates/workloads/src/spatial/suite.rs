@@ -284,8 +284,7 @@ impl Suite {
                     milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&check, Reading::Value(0.0)))
                 })
                 .collect(),
-            series: Vec::new(),
-            marks: Vec::new(),
+            ..StepOutcome::default()
         }
     }
 
@@ -324,9 +323,8 @@ impl Suite {
         StepOutcome {
             elapsed_s: asked.iter().flat_map(|one| &one.executions_s).sum(),
             measurements,
-            series: Vec::new(),
             // What is not right is said by its readings, with the evidence.
-            marks: Vec::new(),
+            ..StepOutcome::default()
         }
     }
 }

@@ -1,0 +1,162 @@
+//! Queries of a folder: what each takes of the whole, and what it gains or loses.
+
+use model::NoValue;
+
+use crate::comparison::{Index, is_of_all};
+use crate::evidence::Evidence;
+use crate::html::cases::{CaseView, SystemCase, views};
+use crate::spatial::mean;
+use crate::views::{Column, Entry, Family, Form, Table, View};
+
+const WORKLOAD: &str = "queries";
+/// Before a query's name in the metric of its time.
+const ELAPSED: &str = "elapsed/";
+
+/// The user's own queries.
+pub const FAMILY: Family = Family {
+    name: WORKLOAD,
+    judged: &["elapsed"],
+    part: [
+        "Queries",
+        "What each query takes",
+        "The times of all queries add up to the whole; what each gains or loses is a part of that. The largest change comes first. Whether a \
+         change is sure stands in the table above.",
+    ],
+    footnote: "Times are means of the runs.",
+    views: query_views,
+    compared: |_| Vec::new(),
+};
+
+fn query_views(evidence: &Evidence, _set: Option<&crate::comparison::ComparisonSet>) -> Vec<View> {
+    let views: Vec<CaseView<'_>> = views(evidence).into_iter().filter(|view| is_of_queries(evidence, view)).collect();
+    if views.is_empty() {
+        return Vec::new();
+    }
+    let index = Index::new(evidence);
+    views.iter().flat_map(|view| tables(evidence, &index, view)).map(View::Table).collect()
+}
+
+fn is_of_queries(evidence: &Evidence, view: &CaseView<'_>) -> bool {
+    let first = view.systems.first().and_then(|system| evidence.case(system.case));
+    first.is_some_and(|case| case.workload == WORKLOAD)
+}
+
+/// The table of each system next to the baseline, or of the only one.
+fn tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Vec<Table> {
+    let baseline = &evidence.header.plan.comparison.baseline;
+    let Some(first) = view.systems.iter().find(|system| system.name == baseline).or(view.systems.first()) else {
+        return Vec::new();
+    };
+    let metrics = index.metrics.get(view.benchmark).into_iter().flatten();
+    let queries = metrics.filter_map(|metric| metric.id.strip_prefix(ELAPSED)).filter(|query| !is_of_all(query));
+    let queries: Vec<&str> = queries.collect();
+    let others: Vec<&SystemCase<'_>> = view.systems.iter().filter(|system| system.case != first.case).collect();
+    let mut tables: Vec<Table> = others.iter().map(|other| pair(evidence, index, &queries, [first, other])).collect();
+    if others.is_empty() {
+        tables.push(alone(index, &queries, first));
+    }
+    tables.iter_mut().for_each(|table| table.case.clone_from(&view.title));
+    tables
+}
+
+fn time(index: &Index<'_>, system: &SystemCase<'_>, query: &str) -> Result<f64, NoValue> {
+    mean(index, system.case, &format!("{ELAPSED}{query}"))
+}
+
+/// The time, or why there is none.
+fn milliseconds(time: &Result<f64, NoValue>) -> Entry {
+    Entry::from_reading(time.clone(), Form::Significant)
+}
+
+fn share(time: &Result<f64, NoValue>, all: f64) -> Entry {
+    Entry::from_reading(time.clone().map(|time| time / all), Form::Percent)
+}
+
+fn alone(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table {
+    let mut times: Vec<(&str, Result<f64, NoValue>)> =
+        queries.iter().map(|query| (*query, time(index, system, query))).collect();
+    let all: f64 = times.iter().filter_map(|(_, time)| time.as_ref().ok()).sum();
+    times.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));
+    let rows = times.iter().map(|(query, time)| vec![Entry::text(*query), milliseconds(time), share(time, all)]);
+    Table {
+        family: WORKLOAD,
+        title: system.name.to_owned(),
+        columns: vec![Column::words("query"), Column::new("time, ms", "ms"), Column::new("share of all", "")],
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn value(time: &Result<f64, NoValue>) -> f64 {
+    *time.as_ref().unwrap_or(&f64::INFINITY)
+}
+
+/// A query's times on both sides, and what is known of its plans.
+struct Row<'a> {
+    query: &'a str,
+    times: [Result<f64, NoValue>; 2],
+    plan_differs: Option<bool>,
+}
+
+impl Row<'_> {
+    fn both(&self) -> Option<[f64; 2]> {
+        let [a, b] = &self.times;
+        Some([*a.as_ref().ok()?, *b.as_ref().ok()?])
+    }
+
+    /// What B takes more than A; infinite where a side has no time.
+    fn lost(&self) -> f64 {
+        self.both().map_or(f64::INFINITY, |[a, b]| b - a)
+    }
+
+    fn entries(&self, sums: [f64; 2]) -> Vec<Entry> {
+        let [a, b] = &self.times;
+        let lost = self.both().map(|[a, b]| b - a);
+        let plan = match self.plan_differs {
+            Some(true) => "differs",
+            Some(false) => "the same",
+            None => "",
+        };
+        vec![
+            Entry::text(self.query),
+            milliseconds(a),
+            milliseconds(b),
+            Entry::or(lost, Form::Significant, "a side has no time"),
+            share(a, sums[0]),
+            share(b, sums[1]),
+            Entry::text(plan),
+        ]
+    }
+}
+
+fn pair(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&SystemCase<'_>; 2]) -> Table {
+    let mut rows: Vec<Row<'_>> = queries
+        .iter()
+        .map(|query| Row {
+            query,
+            times: sides.map(|side| time(index, side, query)),
+            plan_differs: index.plans.differ(evidence, ([sides[0].case].as_slice(), &[sides[1].case]), query),
+        })
+        .collect();
+    rows.sort_by(|one, other| other.lost().abs().total_cmp(&one.lost().abs()));
+    // Shares are of what both sides have.
+    let sums = [0, 1].map(|side| rows.iter().filter_map(Row::both).map(|times| times[side]).sum::<f64>());
+    let all = Row { query: "all", times: sums.map(Ok), plan_differs: None };
+    let is_whole = rows.iter().all(|row| row.both().is_some());
+    let entries = rows.iter().chain(is_whole.then_some(&all)).map(|row| row.entries(sums));
+    let columns = [
+        ("A", "time, ms", "ms"),
+        ("B", "time, ms", "ms"),
+        ("B − A", "time, ms", "ms"),
+        ("A", "share of all", ""),
+        ("B", "share of all", ""),
+    ];
+    let columns = columns.map(|(name, group, unit)| Column::new(name, unit).under(group));
+    Table {
+        family: WORKLOAD,
+        title: format!("A = {}, B = {}", sides[0].name, sides[1].name),
+        columns: [Column::words("query")].into_iter().chain(columns).chain([Column::words("plan")]).collect(),
+        rows: entries.collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether a cache of results answers in the engine's place: one of the server, or of a proxy before it. Such a cache knows queries
+//! by their text, so a query with another comment misses it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use load::counters::Placement;
+use load::error::Failure;
+
+use super::procedure::{Question, Wording};
+use crate::session::{Session, number, refused};
+use crate::system::System;
+
+/// An answer from a cache takes at most this part of the time.
+const MANY_TIMES: f64 = 3.0;
+/// Seconds that it saves at least: less is chance.
+const LEAST_SAVED_S: f64 = 0.000_2;
+/// What takes about as long in both wordings is not asked again.
+const ALIKE_TIMES: f64 = 1.5;
+/// Times that the query is asked in both wordings; the shortest of each are compared, which a busy machine makes the least longer.
+const PAIRS: usize = 5;
+
+/// Makes each comment unlike those before.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// A statement in a wording that no cache has met: its plan is the same.
+pub fn reword(sql: &str) -> String {
+    let number = ASKED.fetch_add(1, Ordering::Relaxed);
+    format!("{sql}\n/* etalon {:x} {number:x} */", host::clock::unix_ms())
+}
+
+/// Whether times tell an answer from a cache from one that the engine made: not where it keeps plans by their text, which takes longer
+/// for a text that it has not met, too. No cache stands before a library.
+pub fn can_tell(system: &dyn System) -> bool {
+    matches!(system.placement(), Placement::Server) && !system.dialect().keeps_plans_by_text()
+}
+
+/// What was seen while a query was timed.
+pub struct Seen<'a> {
+    /// Seconds that it took in a wording of its own, before that.
+    pub reworded_s: f64,
+    pub executions_s: &'a [f64],
+    /// The engine's count of answers from its cache before that, if it counts them.
+    pub hits_before: Option<f64>,
+    /// Row of its parameters that was asked last.
+    pub row: usize,
+}
+
+impl Seen<'_> {
+    /// Whether a cache of results answered: what looks so is asked again in both wordings.
+    pub fn is_cached(&self, question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<bool, Failure> {
+        let shortest_s = self.executions_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let has_hits = self.hits_before.is_some() && hits(question, sessions)? > self.hits_before;
+        if !has_hits && !is_saved(self.reworded_s, shortest_s) {
+            return Ok(false);
+        }
+        let (mut shortest, mut by_hits) = ([f64::INFINITY; 2], has_hits);
+        for pair in 0..PAIRS {
+            let before = hits(question, sessions)?;
+            let reworded = question.execute(sessions, self.row, Wording::Reworded)?;
+            let between = hits(question, sessions)?;
+            let as_written = question.execute(sessions, self.row, Wording::AsWritten)?;
+            if reworded.answer.is_err() || as_written.answer.is_err() {
+                return Ok(false);
+            }
+            shortest = [shortest[0].min(reworded.elapsed_s), shortest[1].min(as_written.elapsed_s)];
+            // Others' hits would be counted in both.
+            by_hits &= before == between && hits(question, sessions)? > between;
+            let by_time = match pair {
+                0 => shortest[0] >= ALIKE_TIMES * shortest[1],
+                _ => is_saved(shortest[0], shortest[1]),
+            };
+            if !by_time && !by_hits {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn is_saved(reworded_s: f64, as_written_s: f64) -> bool {
+    reworded_s >= MANY_TIMES * as_written_s && reworded_s - as_written_s >= LEAST_SAVED_S
+}
+
+/// The engine's count of answers from its cache of results; `None` if it has no such cache, or does not say.
+pub fn hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
+    let Some((sql, session)) = question.dialect.cache_hits().zip(sessions.first_mut()) else { return Ok(None) };
+    let rows = refused(session.query(sql))?.unwrap_or_default();
+    Ok(number(rows.first().and_then(|row| row.last())))
+}
