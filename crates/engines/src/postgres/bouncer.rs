@@ -124,7 +124,7 @@ impl Bouncer {
         for path in [&*place, &*server.host, &*users.to_string_lossy()] {
             refuse_unfit(path)?;
         }
-        let (mode, size) = (&front.pooler.mode, front.size());
+        let (mode, size) = (mode_of(front.pooler)?, front.size());
         let settings = format!(
             "[databases]\n* = host='{}' port={}\n[pgbouncer]\n{listens}\nlisten_port = {port}\nauth_file = {}\n\
              stats_users = {role}\npool_mode = {mode}\ndefault_pool_size = {size}\nmax_client_conn = {CLIENTS}\n\
@@ -212,6 +212,16 @@ impl Front<'_> {
     }
 }
 
+/// The pool's mode, which becomes a line of the settings: a conductor's may be any text.
+fn mode_of(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
+    let PrivatePooler { name, mode, .. } = pooler;
+    let known = POOLERS.iter().find(|pooler| pooler.name == name);
+    known.and_then(|pooler| pooler.modes.iter().copied().find(|known| known == mode)).ok_or_else(|| {
+        let cause = format!("`{}` with the mode `{}` is none", name.escape_debug(), mode.escape_debug());
+        Failure::new(FailureKind::Plan, "start a pooler", cause)
+    })
+}
+
 /// A path becomes part of a line of the settings, and no further line.
 fn refuse_unfit(path: &str) -> Result<(), Failure> {
     if !path.contains(|c: char| c.is_control() || matches!(c, '\'' | '"' | '%' | ';')) {
@@ -256,6 +266,18 @@ mod tests {
         assert_eq!(refuse_unfit("/var/tmp/etalon-pg 1/s"), Ok(()));
         for path in ["/tmp/a\nauth_type = any", "/tmp/a'b", "/tmp/\u{85}"] {
             assert_eq!(refuse_unfit(path).unwrap_err().kind, FailureKind::Plan, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_is_none_is_refused_before_it_is_written() {
+        let with = |name: &str, mode: &str| {
+            let pooler = PrivatePooler { name: name.to_owned(), mode: mode.to_owned(), size: None };
+            mode_of(&pooler).map_err(|failure| failure.kind)
+        };
+        assert_eq!(with(PROGRAM, SESSION), Ok(SESSION));
+        for (name, mode) in [(PROGRAM, "session\nlogfile = /tmp/x"), (PROGRAM, "statement"), ("odyssey", SESSION)] {
+            assert_eq!(with(name, mode), Err(FailureKind::Plan), "{mode}");
         }
     }
 

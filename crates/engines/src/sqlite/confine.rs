@@ -1,5 +1,6 @@
 //! Limits a plan's statements at an agent to the allowed database.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use rusqlite::Connection;
@@ -9,6 +10,24 @@ use crate::allowed;
 
 /// Names of `settings.allowed`.
 pub(super) static PRAGMAS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+
+/// Functions of SQLite itself, as it lists them, and those by which full texts and maps are searched. Others could do anything:
+/// `fts3_tokenizer` takes an address to be called, `load_extension` loads a library.
+static FUNCTIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let searching = ["match", "snippet", "offsets", "matchinfo", "optimize", "highlight", "bm25", "rtreecheck"];
+    let mut allowed: BTreeSet<String> = searching.map(str::to_owned).into();
+    // Without the list none of SQLite's own is allowed.
+    allowed.extend(built_in_functions().unwrap_or_default());
+    allowed.remove("load_extension");
+    allowed
+});
+
+/// <https://sqlite.org/pragma.html#pragma_function_list>
+fn built_in_functions() -> rusqlite::Result<Vec<String>> {
+    let connection = Connection::open_in_memory()?;
+    let mut names = connection.prepare("SELECT DISTINCT lower(name) FROM pragma_function_list WHERE builtin = 1")?;
+    names.query_map([], |row| row.get(0))?.collect()
+}
 
 /// Refuses what leaves the database, when a statement is prepared: <https://sqlite.org/c3ref/set_authorizer.html>.
 /// `VACUUM INTO` attaches its file, a plain `VACUUM` a nameless temporary one. Extensions are off already.
@@ -27,7 +46,7 @@ fn judge(context: AuthContext<'_>) -> Authorization {
         AuthAction::Pragma { pragma_name, .. } => {
             PRAGMAS.iter().any(|allowed| allowed.eq_ignore_ascii_case(pragma_name))
         }
-        AuthAction::Function { function_name } => !function_name.eq_ignore_ascii_case("load_extension"),
+        AuthAction::Function { function_name } => FUNCTIONS.contains(&function_name.to_ascii_lowercase()),
         // A file name by expression, or an unknown action.
         AuthAction::Unknown { .. } => false,
         _ => true,
@@ -67,6 +86,11 @@ mod tests {
             "PRAGMA key = 'x'".to_owned(),
             format!("PRAGMA cipher_log = '{shown}'"),
             format!("SELECT load_extension('{shown}')"),
+            // Their arguments may come from a script's variables, for which SQLite's own switch does not hold.
+            "SELECT fts3_tokenizer('simple')".to_owned(),
+            "SELECT FTS3_Tokenizer('x', a) FROM t".to_owned(),
+            "CREATE VIEW y AS SELECT fts3_tokenizer('simple'); SELECT * FROM y".to_owned(),
+            "CREATE INDEX z ON t (hex(fts3_tokenizer('simple')))".to_owned(),
             // A trigger's statements are checked with the firing one.
             format!(
                 "CREATE TRIGGER x AFTER INSERT ON t BEGIN SELECT load_extension('{shown}'); END; INSERT INTO t VALUES (2)"
@@ -84,6 +108,9 @@ mod tests {
             "CREATE TABLE u AS SELECT a, upper('x') FROM t; CREATE INDEX i ON u (a); ANALYZE",
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) INSERT INTO t SELECT i FROM n",
             "CREATE VIEW v AS SELECT * FROM t; CREATE TEMP TABLE w AS SELECT * FROM v; DROP TABLE u; REINDEX",
+            "CREATE VIRTUAL TABLE f USING fts5 (x); INSERT INTO f VALUES ('a b'); SELECT highlight(f, 0, '<', '>'), bm25(f) FROM f ('a')",
+            "CREATE VIRTUAL TABLE g USING fts4 (x); INSERT INTO g VALUES ('a'); SELECT snippet(g), offsets(g) FROM g WHERE x MATCH 'a'",
+            "SELECT json_extract('{\"a\": 1}', '$.a'), abs(-1), strftime('%Y', 'now'), group_concat(a), sum(a) OVER (), hex(randomblob(4)) FROM t",
             "SAVEPOINT s; UPDATE t SET a = 2; RELEASE s; ALTER TABLE t RENAME TO r; DELETE FROM r",
         ] {
             connection.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
