@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use model::{Absence, Direction, Measurement, NoValue, Reading, Role};
 
-use crate::session::Session;
-use load::datum::Datum;
+use crate::session::{Session, TypedRows};
 use load::error::{Failure, FailureKind};
 use load::rng::Rng;
 
@@ -17,7 +16,7 @@ pub(crate) type AnswerCheck = Result<(), NoValue>;
 pub(crate) struct TimedQuery {
     /// From the first client's question to the last one's answer, in seconds.
     pub(crate) elapsed_s: f64,
-    pub(crate) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
+    pub(crate) answers: Vec<Result<TypedRows, Failure>>,
 }
 
 #[derive(Clone, Copy)]
@@ -38,7 +37,7 @@ pub(crate) struct TimeLimit {
 
 /// One client's answer, with the instants between which it was made.
 struct Answer {
-    rows: Result<Vec<Vec<Datum>>, Failure>,
+    rows: Result<TypedRows, Failure>,
     from: Instant,
     to: Instant,
 }
@@ -84,7 +83,7 @@ impl QueryText<'_> {
         let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit(Some(limit.left))));
         wait();
         let from = Instant::now();
-        let rows = prepared.and_then(|()| session.query(self.sql));
+        let rows = prepared.and_then(|()| session.answer(self.sql));
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
         let ended = if self.limit.is_some() { ended.and(session.limit(None)) } else { ended };

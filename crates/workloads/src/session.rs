@@ -65,11 +65,24 @@ pub trait Session: Send {
     /// Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 
+    /// The same, with what is known of the columns' types.
+    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
+        Ok(TypedRows { rows: self.query(sql)?, numbers: None })
+    }
+
     /// Passes on one row after the other, where the engine can without keeping all of them.
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
         self.query(sql)?.iter().for_each(|row| take(row));
         Ok(())
     }
+}
+
+/// Rows, and which of their columns hold numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TypedRows {
+    pub rows: Vec<Vec<Datum>>,
+    /// For each column whether its texts are numbers; `None`: the engine does not say.
+    pub numbers: Option<Vec<bool>>,
 }
 
 /// The failure of an engine that does not end queries by itself.

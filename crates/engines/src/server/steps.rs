@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::dialogue::{Client, WireProtocol};
+use super::dialogue::{Client, TextRows, WireProtocol};
 use super::refusal::failure;
 use super::text_datum;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Dialect;
-use workloads::session::{self, Session, running};
+use workloads::session::{self, Session, TypedRows, running};
 
 pub(crate) struct Steps<P: WireProtocol> {
     /// Taken on close.
@@ -23,13 +23,18 @@ impl<P: WireProtocol> Steps<P> {
         Steps { client: Some(client), dialect, without_limit: String::new() }
     }
 
-    fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
-        let client = self
-            .client
-            .as_mut()
-            .ok_or_else(|| Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed"))?;
-        client.rows(sql).map_err(|error| failure(running(sql), &error))
+    fn client(&mut self) -> Result<&mut Client<P>, Failure> {
+        let closed = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
+        self.client.as_mut().ok_or_else(closed)
     }
+
+    fn ask(&mut self, sql: &str) -> Result<TextRows, Failure> {
+        self.client()?.rows(sql).map_err(|error| failure(running(sql), &error))
+    }
+}
+
+fn data(rows: TextRows) -> Vec<Vec<Datum>> {
+    rows.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect()
 }
 
 impl<P: WireProtocol> Drop for Steps<P> {
@@ -57,6 +62,11 @@ impl<P: WireProtocol> Session for Steps<P> {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        Ok(self.ask(sql)?.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect())
+        self.ask(sql).map(data)
+    }
+
+    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
+        let (rows, numbers) = self.client()?.typed_rows(sql).map_err(|error| failure(running(sql), &error))?;
+        Ok(TypedRows { rows: data(rows), numbers })
     }
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, StatementStatus};
 use super::{sql_failure, strangers};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use workloads::session::{Session, SessionKind, running};
+use workloads::session::{Session, SessionKind, TypedRows, running};
 
 /// Operations of SQLite's machine between two looks at the clock, a fraction of a millisecond.
 const OPERATIONS: i32 = 10_000;
@@ -128,6 +128,13 @@ impl Session for SqliteSession {
         let mut found = Vec::new();
         self.read(sql, &mut |row| found.push(row)).map_err(|error| failed(sql, &error))?;
         Ok(found)
+    }
+
+    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
+        // Its numbers come as numbers.
+        let rows = self.query(sql)?;
+        let columns = rows.first().map_or(0, Vec::len);
+        Ok(TypedRows { rows, numbers: Some(vec![false; columns]) })
     }
 
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {

@@ -52,6 +52,22 @@ impl ColumnType {
     pub fn is_binary(self) -> bool {
         self.charset == BINARY
     }
+
+    pub fn is_number(self) -> bool {
+        let numbers = [
+            kind::DECIMAL,
+            kind::TINY,
+            kind::SHORT,
+            kind::LONG,
+            kind::FLOAT,
+            kind::DOUBLE,
+            kind::LONGLONG,
+            kind::INT24,
+            kind::YEAR,
+            kind::NEWDECIMAL,
+        ];
+        numbers.contains(&self.kind)
+    }
 }
 
 /// A column or a parameter as the server describes it.

@@ -45,7 +45,7 @@ fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
     }
 }
 
-/// The names of the columns (55.7, "RowDescription").
+/// The names and types of the columns (55.7, "RowDescription").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fields<'a> {
     columns: u16,
@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
         let columns = reader.u16_be()?;
         let fields = Self { columns, body: reader.rest() };
         for _ in 0..columns {
-            name(&mut reader)?;
+            name_and_type(&mut reader)?;
         }
         Ok(fields)
     }
@@ -72,16 +72,28 @@ impl<'a> Fields<'a> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.columns().map(|(name, _)| name)
+    }
+
+    /// The OID of each column's type.
+    pub fn types(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.columns().map(|(_, oid)| oid)
+    }
+
+    fn columns(&self) -> impl Iterator<Item = (&'a [u8], u32)> + use<'a> {
         let mut reader = Reader::new(self.body);
-        (0..self.columns).map_while(move |_| name(&mut reader).ok())
+        (0..self.columns).map_while(move |_| name_and_type(&mut reader).ok())
     }
 }
 
-fn name<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8]> {
+fn name_and_type<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], u32)> {
     let name = reader.until_nul()?;
-    // Table, attribute, type with its size and modifier, and format.
-    reader.take(4 + 2 + 4 + 2 + 4 + 2)?;
-    Ok(name)
+    // Table and attribute.
+    reader.take(4 + 2)?;
+    let oid = reader.u32_be()?;
+    // The type's size and modifier, and the format.
+    reader.take(2 + 4 + 2)?;
+    Ok((name, oid))
 }
 
 /// The types of a statement's parameters (55.7, "ParameterDescription").

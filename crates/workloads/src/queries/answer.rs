@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use load::datum::Datum;
 use sha2::{Digest as _, Sha256};
 
+use crate::session::TypedRows;
+
 /// Digits to which numbers are compared: engines add up floating-point numbers in different orders.
 const DIGITS: usize = 9;
 /// Longer answers are compared by their digests alone, so that no row of them can be shown.
@@ -23,8 +25,9 @@ pub struct Answer {
 
 impl Answer {
     /// Reads the rows; `is_ordered` says that their order is part of the answer.
-    pub fn from_rows(rows: &[Vec<Datum>], is_ordered: bool) -> Answer {
-        let mut rows: Vec<String> = rows.iter().map(|row| row_text(row)).collect();
+    pub fn from_rows(found: &TypedRows, is_ordered: bool) -> Answer {
+        let TypedRows { rows, numbers } = found;
+        let mut rows: Vec<String> = rows.iter().map(|row| row_text(row, numbers.as_deref())).collect();
         if !is_ordered {
             rows.sort_unstable();
         }
@@ -75,12 +78,17 @@ fn shown(row: &str) -> String {
     format!("({}{more})", &row[..end])
 }
 
-fn row_text(row: &[Datum]) -> String {
-    row.iter().map(value_text).collect::<Vec<_>>().join(", ")
+fn row_text(row: &[Datum], numbers: Option<&[bool]>) -> String {
+    let values = row.iter().enumerate().map(|(column, value)| {
+        let is_number = numbers.map(|numbers| numbers.get(column).copied().unwrap_or_default());
+        value_text(value, is_number)
+    });
+    values.collect::<Vec<_>>().join(", ")
 }
 
-/// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits.
-fn value_text(value: &Datum) -> String {
+/// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits. `is_number` says whether the column's
+/// texts are numbers; `None`: it is not known.
+fn value_text(value: &Datum, is_number: Option<bool>) -> String {
     match value {
         Datum::Null => "NULL".to_owned(),
         Datum::Int(number) => number.to_string(),
@@ -89,11 +97,20 @@ fn value_text(value: &Datum) -> String {
             let text = text.trim_end();
             match text.parse::<f64>() {
                 _ if is_whole(text) => text.to_owned(),
-                Ok(number) if number.is_finite() && text.contains(|c: char| c.is_ascii_digit()) => number_text(number),
-                _ => format!("'{text}'"),
+                Ok(number) if number.is_finite() && is_number.unwrap_or_else(|| looks_like_number(text)) => {
+                    number_text(number)
+                }
+                _ => format!("'{}'", text.replace('\'', "''")),
             }
         }
     }
+}
+
+/// Tells whether a text is written as engines write numbers: `0.5` and `1e+20`, and not `00.5`.
+fn looks_like_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && !(digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn is_whole(text: &str) -> bool {
@@ -157,7 +174,7 @@ mod tests {
     }
 
     fn answer(rows: &[Vec<Datum>]) -> Answer {
-        Answer::from_rows(rows, false)
+        Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, false)
     }
 
     #[test]
@@ -169,7 +186,7 @@ mod tests {
             (text("abc  "), text("abc")),
             (text("-0.0"), Datum::Int(0)),
         ] {
-            assert_eq!(value_text(&one), value_text(&other));
+            assert_eq!(value_text(&one, None), value_text(&other, None));
         }
         for (one, other) in [
             (Datum::Null, text("NULL")),
@@ -178,9 +195,28 @@ mod tests {
             (text("inf"), text("infinity")),
             (Datum::Double(1.0), Datum::Double(1.000_001)),
         ] {
-            let differ = value_text(&one) != value_text(&other);
-            assert!(differ || one == text("007"), "{one:?} {other:?}");
+            assert_ne!(value_text(&one, None), value_text(&other, None));
         }
+    }
+
+    #[test]
+    fn texts_that_look_like_numbers_are_compared_as_their_column_says() {
+        let [as_number, as_text] = [Some(true), Some(false)];
+        for (one, other, is_one_number) in [
+            ("1.10", "1.1", true),
+            ("1e3", "1000.0", true),
+            ("0.123456789012", "0.123456789013", true),
+            ("00401234567101", "00401234567107", false),
+            ("0001.0", "1", false),
+        ] {
+            let values = |is_number| (value_text(&text(one), is_number), value_text(&text(other), is_number));
+            let ((a, b), (c, d)) = (values(as_text), values(as_number));
+            assert!(a != b && (c == d || !is_one_number), "{one} {other}: {a} {b} {c} {d}");
+            let (a, b) = values(None);
+            assert_eq!(a == b, is_one_number, "{one} {other}");
+        }
+        let row = |values: &[&str]| row_text(&values.iter().map(|value| text(value)).collect::<Vec<_>>(), None);
+        assert_ne!(row(&["a", "b"]), row(&["a', 'b"]), "two columns are not one");
     }
 
     #[test]
@@ -189,7 +225,8 @@ mod tests {
         let there = [one.clone(), two.clone()];
         let back = [two, one];
         assert_eq!(answer(&there).digest(), answer(&back).digest());
-        assert_ne!(Answer::from_rows(&there, true).digest(), Answer::from_rows(&back, true).digest());
+        let ordered = |rows: &[Vec<Datum>]| Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, true);
+        assert_ne!(ordered(&there).digest(), ordered(&back).digest());
     }
 
     #[test]

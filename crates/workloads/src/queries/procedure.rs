@@ -16,7 +16,7 @@ use crate::dataset::{Dialect, Tables};
 use crate::query_run::{
     AnswerCheck, QueryText, TimeLimit, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
 };
-use crate::session::{Session, SessionKind};
+use crate::session::{Session, SessionKind, TypedRows};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::workload::Procedure;
 use load::error::Failure;
@@ -231,7 +231,7 @@ impl<'a> Question<'a> {
         row: usize,
         wording: Wording,
     ) -> Result<Executed, Failure> {
-        let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&[], true)) };
+        let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&TypedRows::default(), true)) };
         for statement in &self.statements {
             let sql = self.filled(&statement.sql, row);
             let sql = if wording == Wording::Reworded { Cow::Owned(cache::reword(&sql)) } else { sql };
@@ -296,7 +296,7 @@ impl<'a> Question<'a> {
             }
             found = Some(answer);
         }
-        Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&[], is_ordered))))
+        Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&TypedRows::default(), is_ordered))))
     }
 }
 

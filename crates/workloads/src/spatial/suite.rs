@@ -11,7 +11,7 @@ use super::tables;
 use crate::query_run::{
     AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
 };
-use crate::session::{Session, SessionKind};
+use crate::session::{Session, SessionKind, TypedRows};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
 use crate::workload::Procedure;
@@ -147,9 +147,9 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
 }
 
 impl Round<'_> {
-    fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<AnswerCheck, Failure> {
+    fn judge(&self, answer: &Result<TypedRows, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
-            Ok(rows) => rows,
+            Ok(found) => &found.rows,
             Err(failure) => return missing_of(failure.clone()).map(Err),
         };
         let expected = &self.answers.expected[self.place];

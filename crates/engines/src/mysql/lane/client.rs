@@ -66,21 +66,24 @@ impl WireProtocol for MySqlProtocol {
     type Connection = Connection;
     type Statements = Vec<String>;
 
-    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
         command::query(sql, &mut client.out)?;
         client.protocol.scanner.expect(Command::Query);
         client.protocol.scanner.set_rows(Rows::Keep);
-        let mut rows = Vec::new();
+        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
         let heard = client.hear(|event| {
-            if let Event::TextRow(row) = event {
-                rows.push(
+            match event {
+                Event::Columns(_) => numbers.clear(),
+                Event::Column(column) => numbers.push(column.column_type.is_number()),
+                Event::TextRow(row) => rows.push(
                     row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect(),
-                );
+                ),
+                _ => {}
             }
             Ok(())
         })?;
         client.finish(heard)?;
-        Ok(rows)
+        Ok((rows, Some(numbers)))
     }
 
     fn ping(client: &mut Client) -> Result<(), AskError> {

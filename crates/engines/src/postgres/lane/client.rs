@@ -103,12 +103,19 @@ fn fault_of_tls(cause: io::Error) -> AskError {
     if cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) { AskError::Tls(cause) } else { cause.into() }
 }
 
+/// Tells whether a type holds numbers, by its number in the catalog: `int8`, `int2`, `int4`, `oid`, `float4`, `float8`, `numeric`.
+///
+/// <https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat>
+fn is_number(oid: u32) -> bool {
+    [20, 21, 23, 26, 700, 701, 1700].contains(&oid)
+}
+
 impl WireProtocol for PostgresProtocol {
     type Error = ErrorFields;
     type Connection = Connection;
     type Statements = Statements;
 
-    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
         client.write_query(sql)?;
         client.hear_rows()
     }
@@ -189,7 +196,7 @@ impl Client {
     pub(crate) fn rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
         self.asker.name(sql);
         frontend::query(sql, &mut self.out)?;
-        self.hear_rows()
+        self.hear_rows().map(|(rows, _)| rows)
     }
 
     /// Prepares a statement without ending the current transaction.
@@ -210,22 +217,21 @@ impl Client {
         Ok(())
     }
 
-    fn hear_rows(&mut self) -> Result<TextRows, AskError> {
+    fn hear_rows(&mut self) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
         let client = self;
         client.protocol.scanner.set_rows(Rows::Keep);
-        let mut rows = Vec::new();
-        let until = client.hear(|event| {
-            if let Event::Row(row) = event {
-                rows.push(
-                    row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect(),
-                );
-            }
+        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
+        let until = client.hear(|event| match event {
+            Event::Columns(fields) => numbers = fields.types().map(is_number).collect(),
+            Event::Row(row) => rows
+                .push(row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect()),
+            _ => {}
         })?;
         if until == Until::CopyIn {
             frontend::copy_fail(NO_DATA, &mut client.out)?;
             client.hear(|_| {})?;
         }
-        Ok(rows)
+        Ok((rows, Some(numbers)))
     }
 
     /// Sends `out`, and reads to the end of the answer or until data are wanted.

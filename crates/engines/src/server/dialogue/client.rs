@@ -18,8 +18,10 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     /// How a script's statements travel.
     type Statements: Send + Sync + 'static;
 
-    /// Asks for the rows of one or more statements.
-    fn rows(client: &mut Client<Self>, sql: &str) -> Result<TextRows, AskError<Self::Error>>;
+    /// Asks for the rows of one or more statements, and tells of the last result's columns whether they hold numbers, where the
+    /// protocol says so.
+    fn typed_rows(client: &mut Client<Self>, sql: &str)
+    -> Result<(TextRows, Option<Vec<bool>>), AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
     fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
@@ -36,8 +38,12 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
 
 impl<P: WireProtocol> Client<P> {
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
+        self.typed_rows(sql).map(|(rows, _)| rows)
+    }
+
+    pub(crate) fn typed_rows(&mut self, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError<P::Error>> {
         self.asker.name(sql);
-        P::rows(self, sql)
+        P::typed_rows(self, sql)
     }
 
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError<P::Error>> {

@@ -86,9 +86,9 @@ impl WireProtocol for TdsProtocol {
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
 
-    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
         let rows = client.ask(sql)?.rows;
-        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
+        Ok((rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect(), None))
     }
 
     /// The protocol has nothing less than a batch.
