@@ -528,10 +528,13 @@ fn is_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
 /// Refuses a file that is not there, where the tables are to be.
 fn refuse_missing(path: &Path) -> Result<(), Failure> {
     let tried = format!("use the tables in {}", path.display());
-    fs::metadata(path).map(drop).map_err(|error| {
-        Failure::io(&tried, &error)
-            .hint("with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it")
-    })
+    let hint = "with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it";
+    match fs::metadata(path) {
+        // Its first statement would make a database of it.
+        Ok(found) if found.len() == 0 => Err(Failure::new(FailureKind::Missing, tried, "the file is empty").hint(hint)),
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::io(&tried, &error).hint(hint)),
+    }
 }
 
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {

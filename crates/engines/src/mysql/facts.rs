@@ -311,9 +311,13 @@ fn body(text: &str) -> Option<&str> {
     text.find("\nBEGIN").map(|start| &text[start..])
 }
 
-/// How many columns of indexes and triggers the tables have, and a digest of what they are.
-const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', LOWER(HEX(i.digest ^ t.digest))) \
-                     FROM (SELECT COUNT(*) AS indexed, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, \
+/// How many columns of indexes and triggers the tables have, and how many routines and views there are, and a digest of what they are.
+const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', routines, ' routines, ', views, \
+                     ' views, ', LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest))) FROM \
+                     (SELECT COUNT(*) AS routines, BIT_XOR(CRC32(CONCAT_WS(' ', routine_type, routine_name, routine_definition, \
+                     last_altered))) AS digest FROM information_schema.routines WHERE routine_schema = DATABASE()) r, \
+                     (SELECT COUNT(*) AS views, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, view_definition))) AS digest FROM \
+                     information_schema.views WHERE table_schema = DATABASE()) v, (SELECT COUNT(*) AS indexed, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, \
                      non_unique, index_type))) AS digest FROM information_schema.statistics WHERE table_schema = DATABASE()) i, \
                      (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
                      digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";

@@ -326,15 +326,21 @@ const CALLS: &str = "WITH RECURSIVE calls AS (SELECT classid, objid FROM pg_cata
                      SELECT atttypid FROM pg_catalog.pg_attribute WHERE attrelid = t.typrelid AND t.typrelid <> 0 AND attnum > 0) part \
                      WHERE part.type <> 0)";
 
-/// How many indexes and triggers users' tables have, and a digest of what they and the tables' rules, policies and checks are.
+/// How many indexes and triggers users' tables have, and how many functions and views users have made, and a digest of what they and
+/// the tables' rules, policies and checks are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
-                     ' triggers, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
+                     ' triggers, ' || count(*) FILTER (WHERE kind = 'function') || ' functions, ' || \
+                     count(*) FILTER (WHERE kind = 'view') || ' views, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
                      (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, indkey, indclass, indisunique, indisvalid) AS what \
                      FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
                      c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
                      tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
                      SELECT 'rule', pg_catalog.concat_ws(' ', ev_class, rulename, ev_enabled, ev_action) FROM pg_catalog.pg_rewrite \
                      WHERE oid >= 16384 AND rulename <> '_RETURN' UNION ALL \
+                     SELECT 'function', pg_catalog.concat_ws(' ', oid, prosrc, probin, provolatile, proconfig) FROM pg_catalog.pg_proc \
+                     WHERE oid >= 16384 UNION ALL \
+                     SELECT 'view', pg_catalog.concat_ws(' ', ev_class, ev_action) FROM pg_catalog.pg_rewrite WHERE oid >= 16384 AND \
+                     rulename = '_RETURN' UNION ALL \
                      SELECT 'policy', pg_catalog.concat_ws(' ', polrelid, polname, polcmd, polqual, polwithcheck) FROM \
                      pg_catalog.pg_policy UNION ALL \
                      SELECT 'row security', oid::text FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \
@@ -351,8 +357,14 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> 
         facts.passing("database.name", name);
         facts.passing("database.size_bytes", size_bytes);
     }
+    // They may change whatever étalon makes.
+    facts.identity("database.event_triggers", client.one(EVENT_TRIGGERS)?);
     Ok(())
 }
+
+/// <https://www.postgresql.org/docs/current/catalog-pg-event-trigger.html>
+const EVENT_TRIGGERS: &str = "SELECT coalesce(pg_catalog.string_agg(evtname, ', ' ORDER BY evtname), 'none') FROM \
+                              pg_catalog.pg_event_trigger WHERE evtenabled <> 'D'";
 
 fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {

@@ -78,20 +78,20 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
     Ok(facts)
 }
 
-/// Counts the indexes and triggers, with a digest of what they are.
+/// Counts the indexes, triggers and views, with a digest of what they are.
 fn shape(connection: &Connection) -> rusqlite::Result<String> {
-    let sql =
-        "SELECT type, coalesce(sql, name) FROM sqlite_schema WHERE type IN ('index', 'trigger') ORDER BY type, name";
-    let (mut counts, mut digest) = ([0, 0], DefaultHasher::new());
+    let sql = "SELECT type, coalesce(sql, name) FROM sqlite_schema WHERE type IN ('index', 'trigger', 'view') ORDER BY type, name";
+    let (mut counts, mut digest) = ([0, 0, 0], DefaultHasher::new());
     let mut asked = connection.prepare(sql)?;
     let mut rows = asked.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, text): (String, String) = (row.get(0)?, row.get(1)?);
-        counts[usize::from(kind == "trigger")] += 1;
+        let place = ["index", "trigger", "view"].iter().position(|known| *known == kind);
+        place.iter().for_each(|place| counts[*place] += 1);
         text.hash(&mut digest);
     }
-    let [indexes, triggers] = counts;
-    Ok(format!("{indexes} indexes, {triggers} triggers, {:08x}", digest.finish() >> 32))
+    let [indexes, triggers, views] = counts;
+    Ok(format!("{indexes} indexes, {triggers} triggers, {views} views, {:08x}", digest.finish() >> 32))
 }
 
 fn compile_options(connection: &Connection) -> String {

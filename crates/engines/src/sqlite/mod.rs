@@ -140,6 +140,29 @@ impl Engine for Sqlite {
     }
 }
 
+/// Settings that SQLite writes into the file.
+const LASTING: [&str; 6] = ["application_id", "auto_vacuum", "encoding", "page_size", "schema_version", "user_version"];
+
+/// Refuses a setting that would stay in a file that étalon did not make. Of the journals only the write-ahead log does.
+fn refuse_lasting(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
+    let tried = format!("set `{name} = {value}`");
+    let stays = if name.eq_ignore_ascii_case("journal_mode") {
+        let now: String = connection
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .map_err(|error| sql_failure(&tried, &error))?;
+        let wanted = value.to_string();
+        now.eq_ignore_ascii_case("wal") != wanted.trim_matches('"').eq_ignore_ascii_case("wal")
+    } else {
+        LASTING.iter().any(|lasting| lasting.eq_ignore_ascii_case(name))
+    };
+    if stays {
+        let cause = "it would stay in the file, which étalon did not make";
+        return Err(Failure::new(FailureKind::NotOurs, tried, cause)
+            .hint("give it to the file yourself, by SQLite's own program, or to a copy of the file"));
+    }
+    Ok(())
+}
+
 fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, OperationInterrupted, PermissionDenied, ReadOnly};
     let kind = match error.sqlite_error_code() {
@@ -188,6 +211,9 @@ impl SqliteSystem {
             confine::confine(&mut connection).map_err(|e| sql_failure(&tried, &e))?;
         }
         for (name, value) in &self.pragmas {
+            if self.file.tables() == Tables::None {
+                refuse_lasting(&connection, name, value)?;
+            }
             set_pragma(&connection, name, value)?;
         }
         Ok(connection)

@@ -34,6 +34,10 @@ fn open(system: &SystemPlan) -> Result<Box<dyn System>, Failure> {
     Sqlite::Plain.open(&OpenRequest::new(system, workloads::system::Consent::OwnOnly))
 }
 
+fn on_tables_of_others(system: &SystemPlan) -> OpenRequest<'_> {
+    OpenRequest { tables: Tables::None, ..OpenRequest::new(system, workloads::system::Consent::OwnOnly) }
+}
+
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
@@ -509,4 +513,26 @@ fn a_file_put_in_its_place_stays() {
     assert_eq!(opened.prepare(&data).unwrap_err().kind, FailureKind::NotOurs);
     assert_eq!(opened.drop_all().unwrap_err().kind, FailureKind::NotOurs);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}
+
+#[test]
+fn settings_that_stay_in_a_file_of_others_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("theirs.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a); PRAGMA user_version = 7").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for (name, value) in
+        [("journal_mode", "WAL"), ("user_version", "99"), ("Application_ID", "5"), ("auto_vacuum", "full")]
+    {
+        let plan = system(format!("sqlite:{}", path.display()), &[(name, value)]);
+        let failure = Sqlite::Plain.open(&on_tables_of_others(&plan)).err().unwrap_or_else(|| panic!("{name} is set"));
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{name}: {failure}");
+    }
+    let plan = system(format!("sqlite:{}", path.display()), &[("journal_mode", "truncate"), ("synchronous", "off")]);
+    let asked = on_tables_of_others(&plan);
+    drop(Sqlite::Plain.open(&asked).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::write(&path, "").unwrap();
+    let failure = Sqlite::Plain.open(&asked).err().unwrap();
+    assert!(failure.to_string().contains("the file is empty"), "{failure}");
 }
