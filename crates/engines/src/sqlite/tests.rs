@@ -520,7 +520,7 @@ fn settings_that_stay_in_a_file_of_others_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("theirs.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a); PRAGMA user_version = 7").unwrap();
-    let before = std::fs::read(&path).unwrap();
+    let before = fs::read(&path).unwrap();
     for (name, value) in
         [("journal_mode", "WAL"), ("user_version", "99"), ("Application_ID", "5"), ("auto_vacuum", "full")]
     {
@@ -531,8 +531,8 @@ fn settings_that_stay_in_a_file_of_others_are_refused() {
     let plan = system(format!("sqlite:{}", path.display()), &[("journal_mode", "truncate"), ("synchronous", "off")]);
     let asked = on_tables_of_others(&plan);
     drop(Sqlite::Plain.open(&asked).unwrap());
-    assert_eq!(std::fs::read(&path).unwrap(), before);
-    std::fs::write(&path, "").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::write(&path, "").unwrap();
     let failure = Sqlite::Plain.open(&asked).err().unwrap();
     assert!(failure.to_string().contains("the file is empty"), "{failure}");
 }

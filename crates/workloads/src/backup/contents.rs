@@ -68,13 +68,14 @@ impl Contents {
 
     /// The first table that is another one here, `None` if all are alike.
     pub(super) fn difference(&self, original: &Contents) -> Option<String> {
-        let said = |found: Option<&(u64, String)>| {
-            found.map_or("none".to_owned(), |(rows, checksum)| format!("{rows} rows with the checksum {checksum}"))
-        };
         let names = original.0.keys().chain(self.0.keys());
         let differing = names.into_iter().find(|name| self.0.get(*name) != original.0.get(*name))?;
         Some(format!("table {differing}: {} and not {}", said(self.0.get(differing)), said(original.0.get(differing))))
     }
+}
+
+fn said(found: Option<&(u64, String)>) -> String {
+    found.map_or("none".to_owned(), |(rows, checksum)| format!("{rows} rows with the checksum {checksum}"))
 }
 
 /// The rows and the sum of their checksums.

@@ -219,8 +219,7 @@ impl BackupProcedure {
         context.progress("reading the original", 0, PARTS);
         let word = self.source.word(context.seed);
         let mut session = system.session(self.source.session_kind())?;
-        let go_on = || request.go_on();
-        let original = self.source.original(&mut *session, system.dialect(), word.as_ref(), &go_on)?;
+        let original = self.source.original(&mut *session, system.dialect(), word.as_ref(), &|| request.go_on())?;
         drop(session);
         context.progress("backing up", 1, PARTS);
         let limited = || {

@@ -215,8 +215,15 @@ mod tests {
             let (a, b) = values(None);
             assert_eq!(a == b, is_one_number, "{one} {other}");
         }
-        let row = |values: &[&str]| row_text(&values.iter().map(|value| text(value)).collect::<Vec<_>>(), None);
-        assert_ne!(row(&["a", "b"]), row(&["a', 'b"]), "two columns are not one");
+        assert_ne!(
+            row_text(&[text("a"), text("b")], None),
+            row_text(&[text("a', 'b")], None),
+            "two columns are not one"
+        );
+    }
+
+    fn ordered(rows: &[Vec<Datum>]) -> Answer {
+        Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, true)
     }
 
     #[test]
@@ -225,7 +232,6 @@ mod tests {
         let there = [one.clone(), two.clone()];
         let back = [two, one];
         assert_eq!(answer(&there).digest(), answer(&back).digest());
-        let ordered = |rows: &[Vec<Datum>]| Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, true);
         assert_ne!(ordered(&there).digest(), ordered(&back).digest());
     }
 
