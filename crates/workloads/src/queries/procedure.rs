@@ -265,7 +265,7 @@ impl<'a> Question<'a> {
             let asked = QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run(&mut sessions[..1]);
             for rows in asked.answers {
                 match rows {
-                    Ok(rows) => plans.push((explain.plan)(&rows)),
+                    Ok(found) => plans.push((explain.plan)(&found.rows)),
                     Err(failure) => return Ok(Err(missing_of(failure)?.reason)),
                 }
             }
