@@ -196,7 +196,7 @@ fn a_store_of_another_version_is_refused_untouched() {
     let store = open_store(&scene);
     let conn = rusqlite::Connection::open(&store).unwrap();
     conn.execute_batch(
-        "UPDATE experiment SET etalon_version = '0.0.1'; DROP TABLE points; DROP TABLE changes; PRAGMA user_version = 4;
+        "UPDATE experiment SET etalon_version = '0.0.1'; DROP TABLE points; DROP TABLE changes; DROP TABLE query_plans; PRAGMA user_version = 4;
          DROP VIEW results; CREATE VIEW results AS SELECT 1;
          ALTER TABLE measurements DROP COLUMN absence; ALTER TABLE measurements DROP COLUMN operations_needed;
          ALTER TABLE marks DROP COLUMN host; ALTER TABLE marks DROP COLUMN data;

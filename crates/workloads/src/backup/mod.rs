@@ -223,7 +223,7 @@ mod tests {
         let alone = idle(&point(&[("method", Value::Text("none".to_owned()))]));
         assert!(alone.iter().all(|name| Keys::SPECS.iter().any(|key| key.name == *name)), "{alone:?}");
         let others: Vec<&str> = Keys::SPECS.iter().map(|key| key.name).filter(|name| !alone.contains(name)).collect();
-        let of_data_and_load = ["size_mib", "compressible", "data_seed", "method"];
+        let of_data_and_load = ["size_mib", "compressible", "data_seed", "tables", "method"];
         assert!(others.iter().all(|name| of_data_and_load.contains(name) || name.starts_with("load.")), "{others:?}");
         assert!(idle(&point(&[])).is_empty());
     }

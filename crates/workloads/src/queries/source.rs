@@ -352,7 +352,7 @@ mod tests {
         let refused = read_from(&[("q1.sql", "SELECT 1"), ("q2.sql", "-- name: q1\nSELECT 2")]).unwrap_err();
         assert!(refused.contains("it has the name of") && refused.contains("q1.sql"), "{refused}");
         for name in ["all", "geomean"] {
-            let refused = read_from(&[(name, "SELECT 1")]).unwrap_err();
+            let refused = read_from(&[(&format!("{name}.sql"), "SELECT 1")]).unwrap_err();
             assert!(refused.contains("is the name of a row for all queries together"), "{refused}");
         }
         assert!(read_from(&[]).unwrap_err().contains("it has no file"));
