@@ -76,6 +76,8 @@ pub enum Called {
 pub struct Loaded {
     pub plan: Plan,
     pub text: String,
+    /// See [`changed_by`].
+    pub changed: String,
     pub name: String,
     pub path: Option<String>,
     pub called: Option<Called>,
@@ -138,7 +140,24 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
     if let Some(time) = &source.question.time {
         notes.push(fit(&mut plan, ask::time_of(time)?, source.fixed(), registry)?);
     }
-    Ok(Loaded { plan, text, name, path, called, notes })
+    Ok(Loaded { plan, text, changed: changed_by(source, &changes), name, path, called, notes })
+}
+
+/// What the command line changed, as comments before the plan: the text alone would make other runs. Empty if it changed nothing.
+fn changed_by(source: &PlanSource, changes: &Changes) -> String {
+    let quick = source.quick.then(|| "--quick".to_owned());
+    let systems = changes.systems.iter().map(|system| match &system.url {
+        Some(url) => format!("--system {}={url}", system.name),
+        None => format!("--system {}", system.name),
+    });
+    let target = source.target.iter().map(|target| format!("--target {}", target.display()));
+    let aa = source.aa.iter().map(|system| format!("--aa {system}"));
+    let time = source.question.time.iter().map(|time| format!("--for {time}"));
+    let keys = changes.set.iter().map(|(key, value)| format!("--set {key}={value}"));
+    let all = quick.into_iter().chain(systems).chain(target).chain(aa).chain(time).chain(keys);
+    let lines: String =
+        all.map(|one| format!("#   {}\n", model::plan::redact_words(&one.replace('\n', " ")))).collect();
+    if lines.is_empty() { lines } else { format!("# It was run with what the command line changed:\n{lines}\n") }
 }
 
 impl PlanSource {

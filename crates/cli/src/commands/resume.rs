@@ -178,6 +178,7 @@ fn stored_plan(header: &Header) -> Loaded {
     Loaded {
         plan: header.plan.clone(),
         text: header.plan_text.clone(),
+        changed: String::new(),
         name: header.plan.name.clone(),
         path: header.plan_path.clone(),
         called: None,

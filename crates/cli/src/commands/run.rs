@@ -385,7 +385,7 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let header = Header {
         plan: loaded.plan.redacted(),
-        plan_text: model::plan::redact_text(&loaded.text, &loaded.plan),
+        plan_text: format!("{}{}", loaded.changed, model::plan::redact_text(&loaded.text, &loaded.plan)),
         plan_path: loaded.path.clone(),
         ..header(BUILD, &loaded.plan)
     };
