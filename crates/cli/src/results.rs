@@ -7,7 +7,7 @@ use report::cross_experiment::{JoinedSeries, Source, join};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, typed};
+use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, run_instead, typed};
 use crate::ask::words::ending as ending_of;
 use crate::error::CliError;
 use crate::printer::Printer;
@@ -99,6 +99,14 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     }
     let Some(first) = kept.first().filter(|first| !is_store(first)) else { return Ok(kept) };
     let path = Path::new(first);
+    let are_folders =
+        kept.len() > 1 && kept.iter().all(|word| Path::new(word).is_dir() && stores_in(Path::new(word)).is_empty());
+    if are_folders || kept.iter().any(|word| word.contains("://") || word.starts_with("sqlite:")) {
+        let shown = model::plan::redact_url(first);
+        let error =
+            CliError::user(format!("`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"));
+        return Err(run_instead().into_iter().fold(error, |error, line| error.hint(format!("type `{line}`"))));
+    }
     if path.is_dir() {
         let error = CliError::user(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
         let stores = stores_in(path);
@@ -116,6 +124,10 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
                 error.hint(format!("type `{}`", typed(&words)))
             }
         });
+    }
+    if !Side::parse(first).is_store() {
+        let error = CliError::user(format!("there is no store `{first}`"));
+        return Err(error.hint("`etalon list etalon-results` lists those that `etalon run` keeps"));
     }
     let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
     if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {

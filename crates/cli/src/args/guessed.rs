@@ -89,12 +89,49 @@ fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<Str
     is_known.then_some((verb, rest))
 }
 
+/// Whether systems are named, which only `run` and its like take.
+fn names_systems(words: &[String]) -> bool {
+    words
+        .iter()
+        .any(|word| !is_option(word) && (word.contains("://") || word.starts_with("sqlite:") || is_sqlite(word)))
+}
+
+/// Options with which a comparison is judged.
+const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max-regression", "--limit"];
+
+/// The verb that a line means: systems are compared by measuring them, and what fails a build is a gate.
+fn meant<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
+    let judges = |word: &String| JUDGING.iter().any(|option| word.split('=').next() == Some(option));
+    match verb {
+        "compare" | "gate" if names_systems(rest) => ("run", "`etalon run` measures systems and compares them"),
+        "queries" if rest.iter().filter(|word| !is_option(word)).count() > 1 => {
+            ("run", "`etalon run` times each query of a folder")
+        }
+        "compare" if rest.iter().any(judges) => ("gate", "`etalon gate` passes or fails"),
+        verb => (verb, ""),
+    }
+}
+
+/// The line that measures what this command line names as if it were stores; `None` if there is none.
+pub fn run_instead() -> Option<String> {
+    let mut words = arguments();
+    let verb = words.iter().position(|word| !is_option(word))?;
+    words.remove(verb);
+    let mut etalon = Cli::command();
+    etalon.build();
+    let mut line = Line::read("run", &words, &etalon);
+    add_script(&mut line);
+    parses(&line).then(|| line.text())
+}
+
 /// A verb of étalon's with options that it does not have, or without those that it has to have.
 fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
-    let mut line = Line::read(verb, rest, etalon);
+    let (meant, about) = meant(verb, rest);
+    let mut line = Line::read(meant, rest, etalon);
+    line.note(about);
     let is_answered = match kind {
         ErrorKind::DisplayHelp => names_a_host(&line, rest),
-        ErrorKind::UnknownArgument => !line.strange.is_empty() || !line.about.is_empty(),
+        ErrorKind::UnknownArgument => !line.strange.is_empty() || !line.about.is_empty() || meant != verb,
         ErrorKind::MissingRequiredArgument => {
             !line.strange.is_empty() || (matches!(verb, "import" | "capacity") && !line.words.is_empty())
         }
@@ -107,6 +144,8 @@ fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option
     let missing = complete(&mut line);
     let quoted: Vec<String> = line.strange.iter().map(|option| format!("`{option}`")).collect();
     let message = match (quoted.as_slice(), missing) {
+        _ if verb == "queries" && meant == "run" => "`etalon queries` takes one URL".to_owned(),
+        _ if meant == "run" && verb != "run" => format!("`etalon {verb}` takes stores, and no systems"),
         ([], Some(missing)) => format!("`etalon {verb}` asks for {missing}"),
         ([], None) => format!("`etalon {verb}` takes one store"),
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
@@ -249,9 +288,10 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
     }
     let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
     let error = line.about.iter().fold(error, |error, about| error.hint(about));
-    let text = match &line.junit {
-        Some(file) => run_and_gate(line.with_folder(), &format!(" --format junit > {}", quote(file))),
-        None => line.text(),
+    let text = match (&line.junit, &line.judged) {
+        (Some(file), _) => run_and_gate(line.with_folder(), &format!(" --format junit > {}", quote(file))),
+        (None, Some(options)) => run_and_gate(line.with_folder(), &format!(" {options}")),
+        (None, None) => line.text(),
     };
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
     match (parses(&line), unknown.is_empty()) {
@@ -437,6 +477,23 @@ mod tests {
             ("gate a.etalon b.etalon", "etalon gate b.etalon --baseline a.etalon"),
             ("gate x.etalon --junit x.xml", "etalon gate x.etalon --format junit > x.xml"),
             ("compare x.etalon --duration 5 --threshold 5%", "etalon compare x.etalon --margin 5%"),
+            (
+                "compare postgres://h/a mysql://h/b -c 4 -T 10",
+                "etalon run postgres://h/a mysql://h/b -c 4 --set schedule.duration=10s",
+            ),
+            ("compare -f my.sql sqlite:a.db sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db --script my.sql"),
+            ("run -a postgres://h/a -b postgres://h/b -T 60", "etalon run postgres://h/a postgres://h/b --for 60s"),
+            ("run --a old=postgres://h/a --b new=postgres://h/b", "etalon run old=postgres://h/a new=postgres://h/b"),
+            ("run postgres -b select-only", "etalon run postgres --script select-only"),
+            (
+                "compare --fail-if-slower 5% b.etalon a.etalon",
+                "etalon gate a.etalon --max-regression 5% --baseline b.etalon",
+            ),
+            (
+                "run postgres --fail-on 'p95>50ms'",
+                "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p95 <= 50ms'",
+            ),
+            ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
         ]);
         assert!(said("run postgres -h").contains("Usage"));
     }

@@ -52,6 +52,8 @@ pub struct Line {
     pub is_backup: bool,
     /// The file for JUnit XML that a line of `run` asks for.
     pub junit: Option<String>,
+    /// The options of a gate that a line of `run` asks for.
+    pub judged: Option<String>,
     is_only_planned: bool,
     definitions: Vec<String>,
     url: Option<Url>,
@@ -132,6 +134,16 @@ impl Line {
         self.note(known.about);
         let value = value.unwrap_or_default();
         match known.instead {
+            // pgbench's `-b` names a script.
+            _ if name == "-b" && value.contains("://") => self.words.push(value),
+            Instead::Time if seconds(&value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) => {
+                self.option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
+            }
+            Instead::Time => self.option("--for", with_unit(&value, "s")),
+            Instead::FailIf if self.verb == "run" => {
+                let [option, bound] = gate_option(&value);
+                self.judged = Some(format!("{option} {}", quote(&bound)));
+            }
             Instead::Option(option, unit) => self.option(option, with_unit(&value, unit)),
             Instead::Key(key, unit) => self.option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.option("--set", format!("{key}={}", in_units(&value, power))),
@@ -148,7 +160,7 @@ impl Line {
             Instead::Limit => {
                 self.option("--limit", format!("p99 <= {}", with_unit(&value, "ms")));
             }
-            Instead::FailIf => self.fail_if(&value),
+            Instead::FailIf => self.options.extend(gate_option(&value)),
             Instead::Candidate => self.candidate = Some(value),
             Instead::Junit if self.verb == "gate" => {
                 self.option("--format", "junit".to_owned());
@@ -209,19 +221,6 @@ impl Line {
         let op = if matches!(op, "rw" | "readwrite") { "mixed" } else { op };
         self.option("--set", format!("benchmarks.*.op={op}"));
         self.option("--set", format!("benchmarks.*.pattern={pattern}"));
-    }
-
-    /// `p99 > 20ms` fails where `p99 <= 20ms` does not hold.
-    fn fail_if(&mut self, value: &str) {
-        let Some(at) = value.find(['<', '>']) else {
-            return self.option("--max-regression", with_unit(value.trim_start_matches("regression").trim(), "%"));
-        };
-        let (metric, bound) = (value[..at].trim(), value[at + 1..].trim_start_matches('=').trim());
-        if metric.contains("regression") {
-            return self.option("--max-regression", with_unit(bound, "%"));
-        }
-        let holds = if value[at..].starts_with('>') { "<=" } else { ">=" };
-        self.option("--limit", format!("{metric} {holds} {bound}"));
     }
 
     /// Puts together what several words said, and makes systems of files.
@@ -393,6 +392,28 @@ fn takes_value(argument: &Arg) -> bool {
 fn other(verb: &str, name: &str) -> Option<&'static OtherOption> {
     let verbs = For::verb(verb)?;
     OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))
+}
+
+/// A shorter time is no time for an experiment: tools that run once mean the length of a run.
+const SHORTEST_EXPERIMENT_S: f64 = 30.0;
+
+/// A bare number, or one of seconds.
+fn seconds(value: &str) -> Option<f64> {
+    value.strip_suffix('s').unwrap_or(value).parse().ok()
+}
+
+/// What fails a gate: `p99 > 20ms` fails where `p99 <= 20ms` does not hold.
+fn gate_option(value: &str) -> [String; 2] {
+    let Some(at) = value.find(['<', '>']) else {
+        let bound = value.trim_start_matches("regression").trim();
+        return ["--max-regression".to_owned(), with_unit(bound, "%")];
+    };
+    let (metric, bound) = (value[..at].trim(), value[at + 1..].trim_start_matches('=').trim());
+    if metric.contains("regression") {
+        return ["--max-regression".to_owned(), with_unit(bound, "%")];
+    }
+    let holds = if value[at..].starts_with('>') { "<=" } else { ">=" };
+    ["--limit".to_owned(), format!("{metric} {holds} {bound}")]
 }
 
 /// A list as plans write it: `gzip,zstd` is `["gzip", "zstd"]`.

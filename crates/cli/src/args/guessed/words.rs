@@ -25,6 +25,8 @@ pub enum Instead {
     Codec,
     /// `etalon plan` with the same words.
     Plan,
+    /// The time of the whole experiment, or of a run where that is short.
+    Time,
     /// A limit of a gate: of the 99th percentile, or as an expression.
     Limit,
     /// An expression with which a gate fails.
@@ -100,7 +102,7 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(
         Measuring,
         &["-T", "--time", "--duration", "--run-time", "--runtime"],
-        Instead::Option("--for", "s"),
+        Instead::Time,
         "`--for 5m` is the time of the whole experiment, `--set schedule.duration=60s` that of each run",
     ),
     taking(
@@ -226,7 +228,19 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Limit,
         "`--limit` fails where a metric is beyond it",
     ),
-    taking(Gate, &["--fail-if", "--fail-on"], Instead::FailIf, "`--limit` says what has to hold"),
+    taking(Gate, &["--fail-if", "--fail-on", "--fail-if-slower"], Instead::FailIf, "`--limit` says what has to hold"),
+    taking(
+        Measuring,
+        &["--fail-if", "--fail-on", "--fail-if-slower"],
+        Instead::FailIf,
+        "`etalon gate` judges the store of a run, and passes or fails",
+    ),
+    taking(
+        Measuring,
+        &["-a", "--a", "--b", "-A", "-B", "--left", "--right", "--server", "--url", "--dsn"],
+        Instead::System,
+        "systems are named without an option: `old=URL new=URL`",
+    ),
     taking(
         Gate,
         &["--threshold", "--tolerance", "--max-change"],
@@ -281,12 +295,25 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
          pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
     ),
     (
-        &["bench", "benchmark", "test", "start", "prepare", "measure", "perf"],
+        &[
+            "bench",
+            "benchmark",
+            "test",
+            "start",
+            "prepare",
+            "measure",
+            "perf",
+            "ab",
+            "sql",
+            "setting",
+            "settings",
+            "tune",
+        ],
         Meaning::Verb("run"),
         "`etalon run` measures",
     ),
     (
-        &["sweep", "ramp", "scale", "stress"],
+        &["sweep", "ramp", "scale", "stress", "find-max", "max"],
         Meaning::Steps,
         "`etalon run --clients` measures each number of clients, `etalon capacity` looks for the most",
     ),
@@ -300,7 +327,11 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
     (&["ci", "check", "verify"], Meaning::Ci, "`etalon run` measures, `etalon gate` passes or fails"),
     (&["convert", "parse"], Meaning::Verb("import"), "`etalon import` reads what other tools wrote into a store"),
     (&["diff", "cmp"], Meaning::Compare, "`etalon compare` compares stores"),
-    (&["ls", "history", "log", "logs"], Meaning::List, "`etalon list FOLDER` lists the experiments in a folder"),
+    (
+        &["ls", "history", "log", "logs", "results", "stores"],
+        Meaning::List,
+        "`etalon list FOLDER` lists the experiments in a folder",
+    ),
     (&["validate", "dry-run"], Meaning::Verb("plan"), "`etalon plan` checks a plan and touches nothing"),
     (&["continue"], Meaning::Verb("resume"), "`etalon resume` goes on with an interrupted experiment"),
     (&["version"], Meaning::Version, ""),
