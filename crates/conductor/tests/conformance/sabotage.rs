@@ -208,7 +208,7 @@ impl Engine for Saboteur {
                 let _ = fs::remove_file(&path).and(fs::remove_file(path.with_added_extension("pristine")));
             }
             Sabotage::MissingTables if request.tables == Tables::None && !path.exists() => {
-                let _ = fs::create_dir_all(path.parent().unwrap()).and(fs::write(&path, ""));
+                let _ = fs::create_dir_all(path.parent().unwrap()).and(fs::write(&path, "\n"));
             }
             Sabotage::Settings => system.settings.clear(),
             Sabotage::Reset => system.reset = system.reset.map(|_| Reset::None),
