@@ -270,7 +270,7 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        Ok(Ok(plans.join("\n\n")))
+        Ok(Ok(without_texts(&plans.join("\n\n"))))
     }
 
     /// A statement with a row of parameters, if it has some.
@@ -298,6 +298,12 @@ impl<'a> Question<'a> {
         }
         Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&TypedRows::default(), is_ordered))))
     }
+}
+
+/// The plan with `'…'` in the place of each quoted text: what a user's rows hold is for no report.
+fn without_texts(plan: &str) -> String {
+    let parts = plan.split('\'').enumerate();
+    parts.map(|(at, part)| if at % 2 == 0 { part } else { "'…'" }).collect()
 }
 
 /// The answer's hash, or how it differs from the experiment's first.
