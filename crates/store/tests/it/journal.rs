@@ -323,7 +323,7 @@ fn a_change_is_known_to_the_next_étalon_until_it_is_undone() {
     store.put_change(&made).unwrap();
     store.close().unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.changes().unwrap(), [made.clone()]);
+    assert_eq!(store.changes().unwrap(), std::slice::from_ref(&made));
     store.remove_change("before").unwrap();
     assert!(store.changes().unwrap().is_empty());
     store.close().unwrap();

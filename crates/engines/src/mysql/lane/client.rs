@@ -12,7 +12,7 @@ use wire::mysql::{
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
 use super::{AskError, Client, Opened, own_words};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, Tls, TypedTextRows, Waiting, WireProtocol};
 
 const NOT_PREPARED: u16 = 1295;
 
@@ -66,7 +66,7 @@ impl WireProtocol for MySqlProtocol {
     type Connection = Connection;
     type Statements = Vec<String>;
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
         command::query(sql, &mut client.out)?;
         client.protocol.scanner.expect(Command::Query);
         client.protocol.scanner.set_rows(Rows::Keep);

@@ -15,7 +15,7 @@ use super::connection::Connection;
 use super::opening::Opening;
 use super::statement::{Encoded, Prepared, name};
 use super::{AskError, Client, Opened, Statements};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, TypedTextRows, Waiting, WireProtocol};
 use load::error::Failure;
 
 /// Several of the server's messages.
@@ -115,7 +115,7 @@ impl WireProtocol for PostgresProtocol {
     type Connection = Connection;
     type Statements = Statements;
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
         client.write_query(sql)?;
         client.hear_rows()
     }
@@ -217,7 +217,7 @@ impl Client {
         Ok(())
     }
 
-    fn hear_rows(&mut self) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
+    fn hear_rows(&mut self) -> Result<TypedTextRows, AskError> {
         let client = self;
         client.protocol.scanner.set_rows(Rows::Keep);
         let (mut rows, mut numbers) = (Vec::new(), Vec::new());

@@ -109,6 +109,9 @@ pub(crate) struct Asker {
 /// `None` is `NULL`.
 pub(crate) type TextRows = Vec<Vec<Option<String>>>;
 
+/// Rows, and for each column of the last result whether it holds numbers; `None`: the protocol does not say so.
+pub(crate) type TypedTextRows = (TextRows, Option<Vec<bool>>);
+
 /// Fills in the next piece of a table's rows; `false` at the end.
 pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
+use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, TypedTextRows, single};
 
 /// A blocking connection: the control plane's, and a lane's before the load.
 pub(crate) struct Client<P> {
@@ -20,8 +20,7 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
 
     /// Asks for the rows of one or more statements, and tells of the last result's columns whether they hold numbers, where the
     /// protocol says so.
-    fn typed_rows(client: &mut Client<Self>, sql: &str)
-    -> Result<(TextRows, Option<Vec<bool>>), AskError<Self::Error>>;
+    fn typed_rows(client: &mut Client<Self>, sql: &str) -> Result<TypedTextRows, AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
     fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
@@ -41,7 +40,7 @@ impl<P: WireProtocol> Client<P> {
         self.typed_rows(sql).map(|(rows, _)| rows)
     }
 
-    pub(crate) fn typed_rows(&mut self, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError<P::Error>> {
+    pub(crate) fn typed_rows(&mut self, sql: &str) -> Result<TypedTextRows, AskError<P::Error>> {
         self.asker.name(sql);
         P::typed_rows(self, sql)
     }

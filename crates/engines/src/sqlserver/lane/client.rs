@@ -15,7 +15,7 @@ use wire::tds::{
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::server::dialogue::{Asker, TextRows, Timed, Tls, Waiting, WireProtocol, value};
+use crate::server::dialogue::{Asker, Timed, Tls, TypedTextRows, Waiting, WireProtocol, value};
 use load::datum::Datum;
 
 /// Interval of `go_on` during a long statement.
@@ -86,7 +86,7 @@ impl WireProtocol for TdsProtocol {
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<(TextRows, Option<Vec<bool>>), AskError> {
+    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
         let rows = client.ask(sql)?.rows;
         Ok((rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect(), None))
     }
