@@ -7,7 +7,7 @@ use report::cross_experiment::{JoinedSeries, Source, join};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, run_instead, typed};
+use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, run_instead, typed};
 use crate::ask::words::ending as ending_of;
 use crate::error::CliError;
 use crate::printer::Printer;
@@ -101,7 +101,7 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     let path = Path::new(first);
     let are_folders =
         kept.len() > 1 && kept.iter().all(|word| Path::new(word).is_dir() && stores_in(Path::new(word)).is_empty());
-    if are_folders || kept.iter().any(|word| word.contains("://") || word.starts_with("sqlite:")) {
+    if are_folders || kept.iter().any(|word| is_url(word)) {
         let shown = model::plan::redact_url(first);
         let error =
             CliError::user(format!("`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"));

@@ -91,9 +91,12 @@ fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<Str
 
 /// Whether systems are named, which only `run` and its like take.
 fn names_systems(words: &[String]) -> bool {
-    words
-        .iter()
-        .any(|word| !is_option(word) && (word.contains("://") || word.starts_with("sqlite:") || is_sqlite(word)))
+    words.iter().any(|word| !is_option(word) && (is_url(word) || is_sqlite(word)))
+}
+
+/// Whether a word can only be a system's URL.
+pub fn is_url(word: &str) -> bool {
+    word.contains("://") || word.starts_with("sqlite:")
 }
 
 /// Options with which a comparison is judged.
