@@ -16,10 +16,7 @@ pub fn different_answers(
     metric: &Metric,
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
-    let (_, part) = metric.id.split_once('/')?;
-    let answers = metrics.iter().filter_map(|answer| Some((&answer.id, query_of(answer)?)));
-    let mut of_part = answers.filter(|(_, query)| is_of_all(part) || part == *query);
-    of_part.find_map(|(id, query)| {
+    said_of_queries(metric, metrics, ANSWER).find_map(|(id, query)| {
         let cases = [a, b].concat();
         let missing = index.unavailable(&cases, id).into_iter().map(|(missing, _)| missing);
         let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
@@ -35,19 +32,28 @@ pub fn cached_answers(
     metric: &Metric,
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
-    let (_, part) = metric.id.split_once('/')?;
-    let cached =
-        metrics.iter().filter_map(|other| Some((&other.id, other.id.strip_prefix(CACHED)?.strip_prefix('/')?)));
-    let mut of_part = cached.filter(|(_, query)| is_of_all(part) || part == *query);
-    of_part.find_map(|(id, query)| {
+    said_of_queries(metric, metrics, CACHED).find_map(|(id, query)| {
         let runs = index.points(&[a, b].concat(), id).len();
         (runs > 0).then(|| NoVerdict::CachedAnswers { query: query.to_owned(), runs })
     })
 }
 
-/// The query whose answer a metric is.
-fn query_of(metric: &Metric) -> Option<&str> {
-    metric.id.strip_prefix(ANSWER)?.strip_prefix('/')
+/// What runs say under `kind/QUERY` of the query that a metric is about, or of every query if it is about all.
+fn said_of_queries<'m>(
+    metric: &'m Metric,
+    metrics: &'m [Metric],
+    kind: &'static str,
+) -> impl Iterator<Item = (&'m str, &'m str)> {
+    let part = metric.id.split_once('/').map(|(_, part)| part);
+    metrics.iter().filter_map(move |said| {
+        let query = query_of(said, kind)?;
+        (is_of_all(part?) || part? == query).then_some((said.id.as_str(), query))
+    })
+}
+
+/// The query of a metric `kind/QUERY`.
+fn query_of<'m>(metric: &'m Metric, kind: &str) -> Option<&'m str> {
+    metric.id.strip_prefix(kind)?.strip_prefix('/')
 }
 
 /// Says that all queries that ended gave the same answers. `None` if one did not, or a system has none.
@@ -62,7 +68,7 @@ pub fn alike(evidence: &Evidence) -> Option<String> {
         {
             asked.insert((case.benchmark.as_str(), query));
         }
-        let (Some(query), Some(case)) = (query_of(metric), evidence.case(stored.case)) else {
+        let (Some(query), Some(case)) = (query_of(metric, ANSWER), evidence.case(stored.case)) else {
             continue;
         };
         hashes.entry((&case.benchmark, query)).or_default().insert(stored.measurement.reading.value()?.to_bits());

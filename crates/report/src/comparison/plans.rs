@@ -77,7 +77,10 @@ impl<'a> Plans<'a> {
         metric: &Metric,
         warnings: &mut Vec<Warning>,
     ) -> Option<bool> {
-        let (_, query) = metric.id.split_once('/').filter(|_| metric.role == Role::Primary && !self.0.is_empty())?;
+        if metric.role != Role::Primary || self.0.is_empty() {
+            return None;
+        }
+        let (_, query) = metric.id.split_once('/')?;
         let sides = [(SideLetter::A, self.of_query(a, query)), (SideLetter::B, self.of_query(b, query))];
         for (side, plan) in &sides {
             let round = plan.as_ref().and_then(|plan| plan.changed_in);
