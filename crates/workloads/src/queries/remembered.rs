@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::source::{READING, WordAt, piece_length, words};
+use super::source::{READING, WordAt, piece_length, words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
 use load::error::Failure;
@@ -105,7 +105,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picking {
     pub picked: Vec<Picked>,
-    /// By kind, the most time first.
+    /// The kinds, the most time first.
     pub left_out: Vec<LeftOut>,
     /// Queries behind the last one that was picked.
     pub more: usize,
@@ -233,11 +233,13 @@ fn other_kind(sql: &str) -> Option<String> {
     if !READING.iter().any(|known| first.eq_ignore_ascii_case(known)) || matches!(first.as_str(), "SHOW" | "EXPLAIN") {
         return Some(first);
     }
+    if let Some(word) = writing_word(sql, &words) {
+        return Some(format!("SELECT … {}", word.to_uppercase()));
+    }
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| words[before].text.as_str());
         match word.text.as_str() {
             "update" | "share" if matches!(before, "for" | "key") => return Some("SELECT … FOR UPDATE".to_owned()),
-            "into" if word.depth == 0 => return Some("SELECT … INTO".to_owned()),
             "insert" | "update" | "delete" | "merge" if starts_statement(&words, at) => {
                 return Some(format!("{first} … {}", word.text.to_uppercase()));
             }

@@ -208,7 +208,7 @@ impl QueryFile {
 
 /// The word by which a statement that begins as if it read makes a table or a file. The names of files' clauses are searched for
 /// within quotes, too: engines end a text in more ways than [`piece_length`] knows.
-fn writing_word(sql: &str, words: &[WordAt]) -> Option<&'static str> {
+pub(super) fn writing_word(sql: &str, words: &[WordAt]) -> Option<&'static str> {
     let lower = sql.to_lowercase();
     let writes_file = ["outfile", "dumpfile"].into_iter().find(|word| lower.contains(word));
     writes_file.or_else(|| words.iter().any(|word| word.text == "into").then_some("into"))
