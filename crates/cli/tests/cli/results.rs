@@ -301,3 +301,15 @@ fn completions_and_the_manual_name_every_verb() {
         assert!(manual.contains(verb) && completions.contains(verb), "{verb}");
     }
 }
+
+#[test]
+fn the_kept_plan_says_what_the_command_line_changed() {
+    let scene = Scene::new();
+    scene.etalon(&["run", "quickstart", "--quick", "--quiet", "--set", "schedule.duration=60ms"]).says(0, &[]);
+    let store = scene.store().display().to_string();
+    let shown = scene.etalon(&["show", &store]);
+    shown.says(
+        0,
+        &["# It was run with what the command line changed:\n#   --quick\n#   --set schedule.duration=60ms\n"],
+    );
+}

@@ -309,6 +309,19 @@ fn a_postgresql_that_changes_has_no_verdict() {
                 Box::new(|| psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'")),
                 &["B changed", "setting.work_mem"],
             ),
+            (
+                "a function",
+                Box::new(|| psql(port, "b", "CREATE FUNCTION price() RETURNS int LANGUAGE sql AS 'SELECT 1'")),
+                &["B changed", "1 functions"],
+            ),
+            (
+                "a trigger on what is made",
+                Box::new(|| {
+                    psql(port, "b", "CREATE FUNCTION e() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'");
+                    psql(port, "b", "CREATE EVENT TRIGGER made ON ddl_command_end EXECUTE FUNCTION e()");
+                }),
+                &["B changed", "database.event_triggers was `none` and is `made`"],
+            ),
             ("durability at a restart", Box::new(|| restart(&["fsync=off"])), &["setting.fsync was `on` and is `off`"]),
             ("a restart", Box::new(|| restart(&["fsync=off"])), &["instance.started"]),
             (
@@ -438,6 +451,11 @@ fn a_mariadb_that_changes_has_no_verdict() {
                 "durability",
                 Box::new(|| set("innodb_flush_log_at_trx_commit = 0")),
                 &["setting.innodb_flush_log_at_trx_commit was `1` and is `0`"],
+            ),
+            (
+                "a function",
+                Box::new(|| mariadb_sql(&server.borrow(), "CREATE FUNCTION b.f() RETURNS INT RETURN 1")),
+                &["B changed", "1 routines"],
             ),
             ("a setting of its I/O", Box::new(|| set("innodb_io_capacity = 999")), &["setting.innodb_io_capacity"]),
             ("memory", Box::new(|| set("innodb_buffer_pool_size = 16777216")), &["setting.innodb_buffer_pool_size"]),
