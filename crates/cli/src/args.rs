@@ -158,7 +158,7 @@ pub struct Question {
     pub system: Vec<String>,
     /// Statement that changes the one server that is named: it is compared before and after
     ///
-    /// Or a file of statements. Étalon makes the change before runs of `after`, and undoes it before those of `before`
+    /// A file of statements will do. Étalon makes the change before runs of `after`, and undoes it before those of `before`
     #[arg(long, value_name = "SQL|FILE", help_heading = heading::SYSTEMS)]
     pub change: Vec<String>,
     /// Statement that undoes `--change`, or a file of them

@@ -44,7 +44,7 @@ struct Samples {
     taken: u32,
     /// Sessions that waited for rows, summed over the samples.
     for_rows: u64,
-    /// In how many some session waited for one that is not the load's.
+    /// Samples in which some session waited for one that is not the load's.
     behind_others: u32,
 }
 

@@ -8,7 +8,7 @@ pub const FAILED_SHARE: &str = "failed_share";
 pub const CAPACITY: &str = "capacity";
 /// The hash of a query's answer, 52 bits, with `/` and the query's name appended.
 pub const ANSWER: &str = "answer";
-/// Of a query that a cache of results answered, with `/` and the query's name appended.
+/// Says that a cache of results answered a query; `/` and the query's name follow.
 pub const CACHED: &str = "cached";
 /// The sum of all queries, behind the `/` of a metric.
 pub const ALL_QUERIES: &str = "all";

@@ -64,7 +64,7 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     let first = plan.schedule.until_sure.map_or(stats::MIN_ROUNDS, |until| until.first);
     let margin = plan.comparison.margin;
     let rounds = |family: Family, log_sd: f64, seen: f64| {
-        // As of the smallest p of its family, which both methods adjust by its size.
+        // Both methods adjust the smallest p of a family by the family's size.
         let error = (1.0 - plan.comparison.level) * families.part(family) / families.rows(family).max(1) as f64;
         let level = 1.0 - error;
         let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());

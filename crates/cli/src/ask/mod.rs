@@ -401,7 +401,10 @@ impl Draft<'_> {
         let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quoted(&self.name));
         let _ = writeln!(text, "# What is compared: each with the first.");
         for (index, (name, system)) in self.systems.iter().enumerate() {
-            let keys = self.change.as_ref().filter(|_| index == 1).map(change::keys).unwrap_or_default();
+            let keys = match &self.change {
+                Some(change) if index == 1 => change::keys(change),
+                _ => String::new(),
+            };
             let _ = writeln!(text, "[systems.{}]\n{}{keys}", quoted_key(name), self.place(system, passwords));
         }
         let mut explained = Vec::new();

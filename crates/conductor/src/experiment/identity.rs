@@ -48,7 +48,7 @@ impl Conductor<'_> {
         let server = self.name_of(system);
         let Some(site) = self.sites.get(server) else { return Ok(()) };
         let mut identities = self.identities.borrow_mut();
-        // With a change it is something else than without it.
+        // A changed system has an identity of its own.
         let name = if identities.contains_key(system) { system } else { server }.to_owned();
         let Some(before) = identities.get_mut(&name) else { return Ok(()) };
         let now = site.facts(&[])?;

@@ -360,14 +360,15 @@ impl BackupProcedure {
         let tried = "look into the backup";
         let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
         let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
-        let Some(word) = word.filter(|_word| backups.are_encrypted()) else {
-            return archive::split(taken.layout, &mut from, self.compression)
-                .map_err(|error| io_failure(tried, &error));
-        };
-        let mut searched = Searched::new(&mut from, word);
-        let split = archive::split(taken.layout, &mut searched, self.compression);
-        let classes = split.map_err(|error| io_failure(tried, &error))?;
-        claims::check_encryption(searched.is_found).map(|()| classes)
+        match word {
+            Some(word) if backups.are_encrypted() => {
+                let mut searched = Searched::new(&mut from, word);
+                let split = archive::split(taken.layout, &mut searched, self.compression);
+                let classes = split.map_err(|error| io_failure(tried, &error))?;
+                claims::check_encryption(searched.is_found).map(|()| classes)
+            }
+            _ => archive::split(taken.layout, &mut from, self.compression).map_err(|error| io_failure(tried, &error)),
+        }
     }
 }
 

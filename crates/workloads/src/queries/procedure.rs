@@ -200,7 +200,7 @@ impl Asking {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
     AsWritten,
-    /// With a comment that it has never had.
+    /// A comment follows that it has never had.
     Reworded,
 }
 
