@@ -180,6 +180,12 @@ impl Recipe for MySqlRecipe {
         if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
             return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
         }
+        if log.contains("io_setup() failed with EAGAIN") {
+            return failure.hint(
+                "other servers use all of the kernel's asynchronous requests: end them, raise `fs.aio-max-nr`, or set \
+                 `innodb_use_native_aio = \"OFF\"` in the `settings` of every system",
+            );
+        }
         let said = session::plain(log);
         if self.settings.keys().any(|name| said.contains(&session::plain(name))) {
             let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
