@@ -304,6 +304,9 @@ impl<'a> Conductor<'a> {
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }
+        if known.is_empty() {
+            self.refuse_an_empty_side(&taken)?;
+        }
         for (subject, facts) in taken {
             match known.get(&subject) {
                 Some(before) => self.compare_facts(&subject, before, &facts, observer)?,

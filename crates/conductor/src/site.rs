@@ -18,10 +18,11 @@ use load::observer::{Observer, TablesProgress};
 use load::run::{LoadRun, ServerCounters};
 use load::surroundings::Surroundings;
 use workloads::dataset::{Dataset, Dialect, Tables};
+use workloads::held;
 use workloads::session::{Session, SessionKind};
 use workloads::step::{self, StepContext};
 use workloads::system::{LoadProgress, OpenRequest, Presence, System};
-use workloads::transactions::Moment;
+use workloads::transactions::{Moment, Program};
 use workloads::work::LoadKind;
 use workloads::work::SystemCounters;
 use workloads::work::{StreamTask, StreamWork};
@@ -330,6 +331,9 @@ impl Site for Here {
         for (name, values) in facts_of_loads(cases) {
             facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
         }
+        for (table, held) in held::rows_held(system, &programs_on_tables_of_others(cases))? {
+            facts.passing(format!("{}{table}", held::TABLE), held);
+        }
         let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
         let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
         if !resets.is_empty() {
@@ -424,6 +428,15 @@ fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
         Action::Step(procedure) => procedure.connections(),
     });
     needed.max().unwrap_or_default()
+}
+
+fn programs_on_tables_of_others<'a>(cases: &'a [(&Case, &Task)]) -> Vec<&'a Program> {
+    let of_others = cases.iter().filter(|(_, task)| task.tables() == Tables::None);
+    let programs = of_others.filter_map(|(_, task)| match &task.action {
+        Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) => Some(&**program),
+        Action::Stream(_) | Action::Step(_) => None,
+    });
+    programs.collect()
 }
 
 /// What the loads of the cases say of themselves; cases that differ have several values.

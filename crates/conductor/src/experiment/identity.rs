@@ -6,8 +6,9 @@ use model::facts::{INSTANCE, SETTINGS_READ};
 use model::{Facts, Mark, RunRecord};
 
 use super::{Conductor, ExperimentError, system_error};
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 use load::observer::Observer;
+use workloads::held::{EMPTY, HOLDS_ROWS, TABLE};
 
 /// Facts of an instance that change without another one taking its place.
 pub(super) const PASSING: [&str; 2] = ["started", SETTINGS_READ];
@@ -24,7 +25,34 @@ pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
     identity
 }
 
+/// A table that holds no row on one system and some on another, with these two.
+fn emptied<'a>(systems: &'a [(String, Facts)]) -> Option<(&'a str, &'a str, &'a str)> {
+    let held = |wanted: &'static str| {
+        systems.iter().flat_map(move |(system, facts)| {
+            let tables = facts.entries.keys().filter_map(|fact| fact.strip_prefix(TABLE).zip(facts.get(fact)));
+            tables.filter(move |(_, said)| *said == wanted).map(move |(table, _)| (table, system.as_str()))
+        })
+    };
+    held(EMPTY).find_map(|(table, empty)| {
+        let (_, other) = held(HOLDS_ROWS).find(|(other, _)| *other == table)?;
+        Some((table, empty, other))
+    })
+}
+
 impl Conductor<'_> {
+    /// # Errors
+    /// A table of others that a load names is empty on one side alone, and the plan does not allow different rows.
+    pub(super) fn refuse_an_empty_side(&self, systems: &[(String, Facts)]) -> Result<(), ExperimentError> {
+        if self.plan.comparison.allow_different_rows {
+            return Ok(());
+        }
+        let Some((table, empty, other)) = emptied(systems) else { return Ok(()) };
+        let cause = format!("it holds no row, and on `{other}` it holds some");
+        let failure = Failure::new(FailureKind::Verification, format!("compare on the table `{table}`"), cause);
+        let hint = "fill it; or set `allow_different_rows = true` in the plan, if it is to be so";
+        Err(system_error(empty, failure.hint(hint)))
+    }
+
     /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
     /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
     pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {

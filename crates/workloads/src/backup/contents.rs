@@ -15,6 +15,11 @@ pub trait ContentsDialect: Sync {
     /// their order.
     fn columns(&self) -> &'static str;
 
+    /// Gives a row if the table has one.
+    fn first_row(&self, table: &str) -> String {
+        format!("SELECT 1 FROM {table} LIMIT 1")
+    }
+
     /// Gives the number of a table's rows, and a sum over their values that no order of rows changes. `None`: étalon reads the rows.
     fn digest(&self, _table: &str, _columns: &[String]) -> Option<String> {
         None
