@@ -1,4 +1,4 @@
-//! A server that is held back while it is measured: by a quota of its own, or by a signal.
+//! A server that is held back while it is measured: by a quota of its own, a signal or a freezer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,24 +42,27 @@ fn a_server_that_was_stopped_is_named() {
         thread::sleep(Duration::from_millis(2_200));
         of_all("-CONT");
     });
-    assert!(said.contains("stood still by a signal"), "{said}");
+    assert!(said.contains("stood still, by a signal or a freezer"), "{said}");
 }
 
-/// A control group with a quota of 3 % of a processor, that is removed in the end.
+/// A control group that is removed in the end.
 struct Group(PathBuf);
 
 impl Group {
-    fn make() -> Option<Group> {
-        let (one, two) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
-        let above = if one.exists() { one } else { two };
-        let group = Group(above.join(format!("quota-{}", std::process::id())));
+    fn make(controller: &str) -> Option<Group> {
+        let (one, two) = (Path::new("/sys/fs/cgroup").join(controller), Path::new("/sys/fs/cgroup"));
+        let above = if one.exists() { &one } else { two };
+        let group = Group(above.join(format!("{controller}-{}", std::process::id())));
         fs::create_dir(&group.0).ok()?;
-        let limits = [("cpu.cfs_quota_us", "3000"), ("cpu.max", "3000 100000")];
-        let is_limited = limits.iter().any(|(name, text)| {
-            let file = group.0.join(name);
+        Some(group)
+    }
+
+    /// Writes the files that there are, whose names depend on the version.
+    fn set(&self, files: [(&str, &str); 2]) -> bool {
+        files.iter().any(|(name, text)| {
+            let file = self.0.join(name);
             file.exists() && fs::write(file, text).is_ok()
-        });
-        is_limited.then_some(group)
+        })
     }
 
     /// Takes the server and its sessions. One may have ended meanwhile.
@@ -86,7 +89,23 @@ impl Drop for Group {
 
 #[test]
 fn a_quota_of_the_servers_own_is_named() {
-    let Some(group) = Group::make() else { return println!("skipped: no group with a quota can be made") };
+    let limits = [("cpu.cfs_quota_us", "3000"), ("cpu.max", "3000 100000")];
+    let Some(group) = Group::make("cpu").filter(|group| group.set(limits)) else {
+        return println!("skipped: no group with a quota can be made");
+    };
     let said = said_when(|pid| group.take(pid));
     assert!(said.contains("held back") && said.contains("by its quota of 0.03 cores"), "{said}");
+}
+
+/// Nothing in the process table shows it.
+#[test]
+fn a_server_in_a_freezer_is_named() {
+    let Some(group) = Group::make("freezer") else { return println!("skipped: no group can be made") };
+    let said = said_when(|pid| {
+        group.take(pid);
+        assert!(group.set([("freezer.state", "FROZEN"), ("cgroup.freeze", "1")]));
+        thread::sleep(Duration::from_millis(2_200));
+        assert!(group.set([("freezer.state", "THAWED"), ("cgroup.freeze", "0")]));
+    });
+    assert!(said.contains("stood still, by a signal or a freezer"), "{said}");
 }

@@ -161,7 +161,7 @@ fn server_throttling(before: &State, after: &State) -> Option<Finding> {
 }
 
 fn stopped(process: &str) -> Finding {
-    let found = format!("{process} stood still by a signal");
+    let found = format!("{process} stood still, by a signal or a freezer");
     let check = Check::new("stopped processes", Status::Bad, found, "a stopped server answers when it goes on");
     Finding::of_status(MarkKind::MachineThrottled, check.fix("find what sends SIGSTOP or freezes it"))
 }
@@ -350,7 +350,10 @@ mod tests {
             words[3].1,
             "the server's control group was held back 5 times by its quota of 0.50 cores, for 250 ms"
         );
-        assert_eq!(words[4], (MarkKind::MachineThrottled, "postgres (pid 812) stood still by a signal".to_owned()));
+        assert_eq!(
+            words[4],
+            (MarkKind::MachineThrottled, "postgres (pid 812) stood still, by a signal or a freezer".to_owned())
+        );
     }
 
     #[test]

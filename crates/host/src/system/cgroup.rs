@@ -45,17 +45,21 @@ pub(crate) fn controller_of(process: &str, controller: &str) -> Result<Controlle
 
 /// Finds the controller's groups in `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
-    let by_name = group_of(groups, |names| names.split(',').any(|name| name == controller)).and_then(|group| {
-        let mount = mounts
-            .iter()
-            .find(|mount| mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller));
-        Some((Version::One, group, mount?))
-    });
-    let found = by_name.or_else(|| {
-        let group = group_of(groups, str::is_empty)?;
-        Some((Version::Two, group, mounts.iter().find(|mount| mount.kind == "cgroup2")?))
-    });
-    let (version, group, mount) = found?;
+    let of = |version| groups_of(mounts, groups, version, controller);
+    of(Version::One).or_else(|| of(Version::Two))
+}
+
+/// The controller's groups in the hierarchies of one version.
+pub(crate) fn groups_of(mounts: &[Mount], groups: &str, version: Version, controller: &str) -> Option<Controller> {
+    let (group, mount) = match version {
+        Version::One => {
+            let of_it =
+                |mount: &&Mount| mount.kind == "cgroup" && mount.options.iter().any(|option| option == controller);
+            let group = group_of(groups, |names| names.split(',').any(|name| name == controller))?;
+            (group, mounts.iter().find(of_it)?)
+        }
+        Version::Two => (group_of(groups, str::is_empty)?, mounts.iter().find(|mount| mount.kind == "cgroup2")?),
+    };
     Some(Controller { version, folders: folders(mount, group) })
 }
 

@@ -4,6 +4,7 @@
 //! often where a look is dear: [`COST_SHARE`] of one core is what it may use. The first look is taken before the run
 //! and the last one after it. What was seen is judged by [`crate::doctor`].
 
+mod frozen;
 mod listener;
 mod others;
 mod state;
@@ -58,7 +59,7 @@ pub struct Watched {
     /// other processes.
     pub others: Result<OtherLoad, String>,
     pub cpu: Result<MachineCpu, String>,
-    /// A measured process that stood still by a signal at a look.
+    /// A measured process that stood still at a look, by a signal or a freezer.
     pub(crate) stopped: Option<String>,
     pub(crate) before: State,
     pub(crate) after: State,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::frozen::Freezers;
 use super::listener;
 use crate::system::{Life, ProcessEntry, ProcessName, ProcessNature, os};
 
@@ -80,7 +81,8 @@ pub(super) struct OtherUsage {
     /// time since.
     inherited: Vec<Duration>,
     used: Vec<Used>,
-    /// A process of those that are measured which was stopped at a look.
+    freezers: Freezers,
+    /// A process of those that are measured which was stopped or frozen at a look.
     stopped: Option<(u32, ProcessName)>,
 }
 
@@ -104,6 +106,7 @@ impl OtherUsage {
             sides: Vec::with_capacity(room),
             inherited: Vec::with_capacity(room),
             used: Vec::with_capacity(many),
+            freezers: Freezers::of_this_machine(),
             stopped: None,
         })
     }
@@ -126,7 +129,7 @@ impl OtherUsage {
         self.find_inherited();
         let mut sum = Duration::ZERO;
         for (place, ((entry, side), inherited)) in self.now.iter().zip(&self.sides).zip(&self.inherited).enumerate() {
-            if *side == Side::Measured && entry.life == Life::Stopped {
+            if *side == Side::Measured && (entry.life == Life::Stopped || self.is_frozen(entry)) {
                 self.stopped = Some((entry.pid, entry.name));
             }
             if *side != Side::Other {
@@ -145,6 +148,12 @@ impl OtherUsage {
             }
         }
         sum
+    }
+
+    /// Servers fork from their first process, which is a root or which étalon started: the group of that one is theirs.
+    fn is_frozen(&self, entry: &ProcessEntry) -> bool {
+        let is_first = self.roots.contains(&entry.pid) || self.roots.contains(&entry.parent);
+        is_first && self.freezers.hold(entry.pid)
     }
 
     fn find_sides(&mut self) {
@@ -272,6 +281,7 @@ mod tests {
             sides: Vec::new(),
             inherited: Vec::new(),
             used: Vec::new(),
+            freezers: Freezers::of_this_machine(),
             stopped: None,
         };
         let sum = tally.add();
