@@ -295,6 +295,10 @@ fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathB
 const ADDED: &str = "SELECT CONCAT('trigger ', trigger_name, ' on ', event_object_table) FROM information_schema.triggers WHERE \
                      event_object_schema = 'etalon' ORDER BY trigger_name";
 
+/// Indexes on étalon's tables.
+pub(super) const INDEXES: &str = "SELECT DISTINCT index_name, table_name FROM information_schema.statistics WHERE table_schema = 'etalon' \
+                                  AND index_name <> 'PRIMARY' ORDER BY 2, 1";
+
 /// The procedures' texts; empty for one that was altered.
 const HELD: &str = "SELECT routine_name, CASE WHEN last_altered = created THEN routine_definition ELSE '' END FROM \
                     information_schema.routines WHERE routine_schema = 'etalon' AND routine_type = 'PROCEDURE'";

@@ -195,6 +195,7 @@ impl Server for MySqlServer {
     type Copies = NoCopies<Endpoint, SessionSettings>;
 
     const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
+    const INDEXES: Option<&'static str> = Some(facts::INDEXES);
     const PAGES: &'static dyn PagesDialect = &pages::Pages;
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the database `etalon`";

@@ -158,6 +158,11 @@ fn body(text: &str) -> Option<&str> {
     text.split("$procedure$").nth(1)
 }
 
+/// Indexes on étalon's tables.
+pub(super) const INDEXES: &str = "SELECT own.relname, c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class own ON own.oid = \
+                                  i.indexrelid JOIN pg_catalog.pg_class c ON c.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = \
+                                  c.relnamespace WHERE n.nspname = 'etalon' AND NOT i.indisprimary ORDER BY 2, 1";
+
 /// The procedures' texts; empty for one that was altered since étalon's schema got its comment, in the transaction in which
 /// étalon made them, or that has settings or rights of its own.
 const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.prosecdef AND p.xmin::text = d.xmin::text THEN p.prosrc \

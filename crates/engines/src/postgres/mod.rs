@@ -178,6 +178,7 @@ impl Server for PostgresServer {
     type Copies = Databases;
 
     const DIALECT: &'static dyn Dialect = &dialect::PostgresDialect;
+    const INDEXES: Option<&'static str> = Some(facts::INDEXES);
     const PAGES: &'static dyn PagesDialect = &pages::Pages;
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the schema `etalon`";

@@ -1,5 +1,6 @@
 //! A server under test, whatever its engine.
 
+mod indexes;
 mod lanes;
 mod locks;
 
@@ -13,6 +14,8 @@ use std::time::Duration;
 use host::reactor::{Choice, Reactor};
 use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
 
+use self::indexes::OwnIndexes;
+pub(crate) use self::lanes::session_on;
 pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
@@ -112,6 +115,8 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     const SPATIAL: &'static dyn SpatialDialect;
     /// Étalon's own, which it drops.
     const ROOM: &'static str;
+    /// The query for the indexes on étalon's tables, but for primary keys, each with its table. `None`: it does not list them.
+    const INDEXES: Option<&'static str> = None;
     /// Why what its processes used is not known, where étalon did not start them.
     const FOREIGN: &'static str = "the server's processes are not étalon's own";
 
@@ -331,6 +336,7 @@ pub(crate) struct ServerSystem<S: Server> {
     /// Which question of [`Server::lock_waiters`] the login may ask.
     lock_question: AtomicUsize,
     load_settings: LoadSettings,
+    own_indexes: Mutex<OwnIndexes>,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) progress: Arc<LoadProgress>,
@@ -393,6 +399,7 @@ impl<S: Server> ServerSystem<S> {
             syncs_each_commit: AtomicBool::new(false),
             lock_question: AtomicUsize::new(0),
             load_settings: LoadSettings::default(),
+            own_indexes: Mutex::default(),
             interrupt,
             progress,
             copies,
@@ -455,13 +462,6 @@ pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Resul
     super::whole_number(&answer, &tried)
 }
 
-pub(crate) fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
-    match tables {
-        Tables::Own => session.clone(),
-        Tables::None => session.on_tables_of_others(),
-    }
-}
-
 impl<S: Server> System for ServerSystem<S> {
     fn facts(&self) -> Result<Facts, Failure> {
         S::make_room(self)?;
@@ -469,6 +469,7 @@ impl<S: Server> System for ServerSystem<S> {
         let opened = self.session_on(self.tables).open(&self.endpoint, Purpose::Load);
         let mut client = opened.map_err(|failure| self.explain(failure))?;
         let mut facts = S::facts(self, &mut client)?;
+        self.add_strange_indexes(&mut client, &mut facts)?;
         client.close();
         self.load_settings.add_to(&mut facts);
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
@@ -491,6 +492,7 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.makes_indexes_of(data);
         if self.forget_loss()? {
             // Another étalon may have been there.
             self.forget_loaded();

@@ -49,6 +49,7 @@ fn things_of_others_stay_and_are_named() {
         system.prepare(&data).unwrap();
         are_there(&server);
         a_foreign_key_is_named(&server, &*system);
+        an_index_is_a_change(&server, &*system);
         a_trigger_is_named(&server, &*system);
         let failure = system.drop_all().unwrap_err();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
@@ -146,6 +147,15 @@ fn a_foreign_key_is_named(server: &MySqlSystem, system: &dyn System) {
     assert_eq!(server.text(keys), "1");
     server.run("DROP TABLE shop.branch");
     system.prepare(&pgbench_tables(1)).unwrap();
+}
+
+fn an_index_is_a_change(server: &MySqlSystem, system: &dyn System) {
+    let before = system.facts().unwrap();
+    assert_eq!(before.get("instance.added_by_others"), Some("nothing"));
+    server.run("CREATE INDEX advised ON etalon.pgbench_accounts (bid)");
+    let now = system.facts().unwrap();
+    assert_eq!(now.get("instance.added_by_others"), Some("index advised on pgbench_accounts"));
+    server.run("DROP INDEX advised ON etalon.pgbench_accounts");
 }
 
 fn a_trigger_is_named(server: &MySqlSystem, system: &dyn System) {

@@ -174,6 +174,26 @@ fn what_others_add_to_etalons_tables_is_a_change() {
 }
 
 #[test]
+fn an_index_that_others_make_is_a_change() {
+    let server = start(Connect::Tcp, &[("fsync", "off")]);
+    let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
+    let before = system.facts().unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(system.facts().unwrap().changes_since(&before), []);
+    // A trigger on étalon's own statement.
+    server.run(
+        "CREATE FUNCTION public.advise() RETURNS event_trigger LANGUAGE plpgsql AS $$BEGIN CREATE INDEX IF NOT EXISTS advised ON \
+         etalon.pgbench_accounts (bid); END$$; CREATE EVENT TRIGGER advise ON ddl_command_end WHEN TAG IN ('ALTER TABLE') EXECUTE \
+         FUNCTION public.advise()",
+    );
+    system.prepare(&pgbench_tables(2)).unwrap();
+    let now = system.facts().unwrap();
+    assert_eq!(now.get("instance.added_by_others"), Some("index advised on pgbench_accounts"));
+    let changes = now.changes_since(&before);
+    assert!(changes.iter().any(|change| change.name == "instance.added_by_others"), "{changes:?}");
+}
+
+#[test]
 fn a_procedure_with_another_text_is_a_change() {
     let server = start(Connect::Tcp, &[("fsync", "off")]);
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();

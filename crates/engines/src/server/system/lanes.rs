@@ -10,8 +10,16 @@ use crate::server::system::Purpose;
 use load::clock::RealClock;
 use load::error::Failure;
 use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+use workloads::dataset::Tables;
 use workloads::transactions::Program;
 use workloads::work::Load;
+
+pub(crate) fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
+    match tables {
+        Tables::Own => session.clone(),
+        Tables::None => session.on_tables_of_others(),
+    }
+}
 
 impl<S: Server> ServerSystem<S> {
     /// Texts of a program's statements, in its own words.

@@ -1,0 +1,65 @@
+//! Indexes that others put on étalon's tables, as event triggers and advisers do: they change what every run costs.
+
+use std::collections::BTreeSet;
+use std::sync::{MutexGuard, PoisonError};
+
+use model::Facts;
+use model::facts::{ADDED_BY_OTHERS, INSTANCE};
+
+use super::{ClientOf, Server, ServerSystem};
+use crate::server::refusal::failure;
+use load::error::Failure;
+use workloads::dataset::{Dataset, Tables};
+
+/// What is known of the indexes on étalon's tables, but for keys.
+#[derive(Default)]
+pub(super) enum OwnIndexes {
+    #[default]
+    NotMade,
+    Named(BTreeSet<String>),
+    /// Statements of the user or of a workload make more of them.
+    Unknown,
+}
+
+impl OwnIndexes {
+    fn add(&mut self, data: &Dataset) {
+        let names = data.indexes.iter().map(|index| index.name.to_lowercase());
+        match self {
+            _ if !data.later.is_empty() || !data.afterwards.is_empty() => *self = OwnIndexes::Unknown,
+            OwnIndexes::Unknown => (),
+            OwnIndexes::NotMade => *self = OwnIndexes::Named(names.collect()),
+            OwnIndexes::Named(known) => known.extend(names),
+        }
+    }
+}
+
+impl<S: Server> ServerSystem<S> {
+    pub(super) fn makes_indexes_of(&self, data: &Dataset) {
+        self.own_indexes().add(data);
+    }
+
+    fn own_indexes(&self) -> MutexGuard<'_, OwnIndexes> {
+        // A set grows by single insertions.
+        self.own_indexes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds them to what others have put on étalon's tables.
+    pub(super) fn add_strange_indexes(&self, client: &mut ClientOf<S>, facts: &mut Facts) -> Result<(), Failure> {
+        let own = self.own_indexes();
+        let (Tables::Own, OwnIndexes::Named(own), Some(question)) = (self.tables, &*own, S::INDEXES) else {
+            return Ok(());
+        };
+        let rows = client.rows(question).map_err(|error| failure("read the tables' indexes", &error))?;
+        let found = rows.into_iter().filter_map(|row| {
+            let mut cells = row.into_iter().flatten();
+            let (index, table) = (cells.next()?, cells.next()?);
+            (!own.contains(&index.to_lowercase())).then(|| format!("index {index} on {table}"))
+        });
+        let known = facts.get(&format!("{INSTANCE}{ADDED_BY_OTHERS}")).filter(|added| *added != "nothing");
+        let added: Vec<String> = known.map(str::to_owned).into_iter().chain(found).collect();
+        if !added.is_empty() {
+            facts.instance(ADDED_BY_OTHERS, added.join(", "));
+        }
+        Ok(())
+    }
+}
