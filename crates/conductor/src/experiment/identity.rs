@@ -26,7 +26,7 @@ pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
 }
 
 /// A table that holds no row on one system and some on another, with these two.
-fn emptied<'a>(systems: &'a [(String, Facts)]) -> Option<(&'a str, &'a str, &'a str)> {
+fn emptied(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
     let held = |wanted: &'static str| {
         systems.iter().flat_map(move |(system, facts)| {
             let tables = facts.entries.keys().filter_map(|fact| fact.strip_prefix(TABLE).zip(facts.get(fact)));

@@ -45,8 +45,7 @@ pub(crate) fn controller_of(process: &str, controller: &str) -> Result<Controlle
 
 /// Finds the controller's groups in `/proc/self/mountinfo` and `/proc/self/cgroup`.
 fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
-    let of = |version| groups_of(mounts, groups, version, controller);
-    of(Version::One).or_else(|| of(Version::Two))
+    groups_of(mounts, groups, Version::One, controller).or_else(|| groups_of(mounts, groups, Version::Two, controller))
 }
 
 /// The controller's groups in the hierarchies of one version.

@@ -21,17 +21,19 @@ mod os {
 
         pub(in crate::watch) fn hold(&self, pid: u32) -> bool {
             let Ok(groups) = text::read(format!("/proc/{pid}/cgroup")) else { return false };
-            let of = |version| groups_of(&self.0, &groups, version, "freezer");
-            [of(Version::One), of(Version::Two)].into_iter().flatten().any(|group| is_frozen(&group))
+            [Version::One, Version::Two]
+                .into_iter()
+                .filter_map(|version| groups_of(&self.0, &groups, version, "freezer"))
+                .any(|group| is_frozen(&group))
         }
     }
 
     fn is_frozen(group: &Controller) -> bool {
         let Some(folder) = group.folders.first() else { return false };
-        let read = |name: &str| text::read(folder.join(name)).unwrap_or_default();
         match group.version {
-            Version::One => read("freezer.state") == "FROZEN",
-            Version::Two => read("cgroup.events").lines().any(|line| line == "frozen 1"),
+            Version::One => text::read(folder.join("freezer.state")).is_ok_and(|state| state == "FROZEN"),
+            Version::Two => text::read(folder.join("cgroup.events"))
+                .is_ok_and(|events| events.lines().any(|line| line == "frozen 1")),
         }
     }
 }
