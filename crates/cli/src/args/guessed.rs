@@ -130,7 +130,7 @@ pub fn run_instead() -> Option<String> {
 /// A verb of étalon's with options that it does not have, or without those that it has to have.
 fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
     let (meant, about) = meant(verb, rest);
-    let mut line = Line::read(meant, rest, etalon);
+    let mut line = Line::read_for(meant, verb, rest, etalon);
     line.note(about);
     let is_answered = match kind {
         ErrorKind::DisplayHelp => names_a_host(&line, rest),
@@ -210,7 +210,8 @@ fn other(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
         Meaning::Ci => {
             let mut line = read("run");
             add_script(&mut line);
-            let text = run_and_gate(line.with_folder(), "");
+            leave_out_strange_words(&mut line);
+            let text = run_and_gate(line.with_folder(), &line.judging());
             line.about.iter().fold(error, |error, about| error.hint(about)).hint(format!("type `{text}`"))
         }
         Meaning::List => {
@@ -248,6 +249,9 @@ fn compare(error: CliError, line: Line, run: Line) -> CliError {
             error.hint("`etalon list .` has the stores in this folder").hint("`etalon compare --help` has examples")
         }
         Some(first) if is_store(first) => with_line(error, line),
+        Some(_) if line.words.iter().all(|word| is_strange(word)) => {
+            error.hint("stores are named by their files: `etalon list etalon-results` has them")
+        }
         Some(_) if line.words.iter().all(is_foreign_file) => {
             let [import, compare] = import_and_compare(&line.words);
             error.hint(format!("type `{import}`, then `{compare}`"))
@@ -289,12 +293,15 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
     } else {
         add_script(&mut line);
     }
+    leave_out_strange_words(&mut line);
     let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
     let error = line.about.iter().fold(error, |error, about| error.hint(about));
-    let text = match (&line.junit, &line.judged) {
-        (Some(file), _) => run_and_gate(line.with_folder(), &format!(" --format junit > {}", quote(file))),
-        (None, Some(options)) => run_and_gate(line.with_folder(), &format!(" {options}")),
-        (None, None) => line.text(),
+    let text = match (&line.junit, line.judged.is_empty()) {
+        (Some(file), _) => {
+            run_and_gate(line.with_folder(), &format!("{} --format junit > {}", line.judging(), quote(file)))
+        }
+        (None, false) => run_and_gate(line.with_folder(), &line.judging()),
+        (None, true) => line.text(),
     };
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
     match (parses(&line), unknown.is_empty()) {
@@ -302,6 +309,21 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
         (true, false) => error.hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
         (false, _) => error.hint(help),
     }
+}
+
+/// Words that are nothing here are no systems: the line would fail on the first of them. Where all are, they may be folders to come.
+fn leave_out_strange_words(line: &mut Line) {
+    if For::verb(&line.verb) == Some(For::Measuring) && !line.words.iter().all(|word| is_strange(word)) {
+        let strange: Vec<String> = line.words.extract_if(.., |word| is_strange(word)).collect();
+        line.unknown.extend(strange.iter().map(|word| line::masked(word)));
+    }
+}
+
+/// Whether it is neither a system, nor a plan, nor what is asked of one. A file that is not there may be meant all the same.
+fn is_strange(word: &str) -> bool {
+    let is_file = Path::new(word).extension().is_some() && !word.contains('=');
+    let is_path = word.contains(['/', std::path::MAIN_SEPARATOR]);
+    !is_file && !is_path && crate::ask::words::word(word, &conductor::Registry::built_in().catalog()).is_err()
 }
 
 fn parses(line: &Line) -> bool {
@@ -362,6 +384,11 @@ fn run_and_gate((run, folder): (String, String), options: &str) -> String {
 }
 
 impl Line {
+    /// The options of the gate behind it, as they are typed.
+    fn judging(&self) -> String {
+        self.judged.iter().map(|word| format!(" {}", quote(word))).collect()
+    }
+
     /// The line with the folder of its store, which it names if the user has not.
     fn with_folder(&self) -> (String, String) {
         let mut arguments = self.arguments();
@@ -497,8 +524,34 @@ mod tests {
                 "etalon run postgres -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p95 <= 50ms'",
             ),
             ("find-max postgres://h/d --slo 'p99<20ms'", "etalon capacity postgres://h/d --p99 20ms"),
+            ("find-capacity --slo 'p99<20ms' postgres://h/d", "etalon capacity postgres://h/d --p99 20ms"),
+            (
+                "run -f my.sql@3 -f other.sql@1 -c 8 -h db1 -p 5541 -U me bench",
+                "etalon run postgres://me@db1:5541/bench --script my.sql@3,other.sql@1 -c 8",
+            ),
+            ("script my.sql --db postgres://h/d -c 1,8", "etalon run my.sql postgres://h/d -c 1,8"),
+            (
+                "compare postgres://h/a postgres://h/b --target-latency p99=20ms",
+                "etalon run postgres://h/a postgres://h/b --p99 20ms",
+            ),
+            (
+                "ci --baseline today.etalon --max-regression 5% postgres://h/d",
+                "etalon run postgres://h/d -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --baseline today.etalon --max-regression 5%",
+            ),
+            (
+                "gate x.etalon --threshold p99=20ms --threshold tps=500",
+                "etalon gate x.etalon --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+            ),
+            (
+                "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
+                "etalon run postgres://h/d --script my.sql -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+            ),
+            ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
         ]);
         assert!(said("run postgres -h").contains("Usage"));
+        let strange = "without `mixed`: `etalon run postgres://h/a postgres://h/b -c 8`";
+        assert!(said("bench postgres://h/a postgres://h/b --workload x mixed -c 8").contains(strange));
+        assert!(said("diff 1 2").contains("`etalon list etalon-results`"));
     }
 
     #[test]

@@ -33,6 +33,12 @@ struct Url {
     database: Option<String>,
 }
 
+impl Url {
+    fn is_empty(&self) -> bool {
+        [&self.host, &self.port, &self.user, &self.database].into_iter().all(Option::is_none)
+    }
+}
+
 /// A line that is read word by word.
 #[derive(Debug, Default)]
 pub struct Line {
@@ -53,7 +59,7 @@ pub struct Line {
     /// The file for JUnit XML that a line of `run` asks for.
     pub junit: Option<String>,
     /// The options of a gate that a line of `run` asks for.
-    pub judged: Option<String>,
+    pub judged: Vec<String>,
     is_only_planned: bool,
     definitions: Vec<String>,
     url: Option<Url>,
@@ -63,6 +69,11 @@ pub struct Line {
 impl Line {
     /// Reads the words behind a verb.
     pub fn read(verb: &str, rest: &[String], etalon: &Command) -> Line {
+        Line::read_for(verb, verb, rest, etalon)
+    }
+
+    /// Reads the words behind `typed` as those of another verb, which is meant.
+    pub fn read_for(verb: &str, typed: &str, rest: &[String], etalon: &Command) -> Line {
         let mut line = Line { verb: verb.to_owned(), ..Line::default() };
         let command = etalon.find_subcommand(verb).unwrap_or(etalon);
         let mut rest = rest.iter().map(String::as_str).peekable();
@@ -78,7 +89,8 @@ impl Line {
             let (name, attached) = split(word);
             let mut next =
                 || attached.map(str::to_owned).or_else(|| rest.next_if(|next| !is_option(next)).map(str::to_owned));
-            match (argument(command, name), other(verb, name)) {
+            let known = other(typed, name).filter(|known| known.instead.judges()).or_else(|| other(verb, name));
+            match (argument(command, name), known) {
                 (_, Some(known)) if name == "-h" && known.has_value => match next() {
                     Some(host) => line.replace(name, known, Some(host)),
                     None => line.options.push(name.to_owned()),
@@ -140,10 +152,11 @@ impl Line {
                 self.option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
             }
             Instead::Time => self.option("--for", with_unit(&value, "s")),
-            Instead::FailIf if self.verb == "run" => {
-                let [option, bound] = gate_option(&value);
-                self.judged = Some(format!("{option} {}", quote(&bound)));
-            }
+            Instead::Option(option @ "--script", _) => match self.value_of(option) {
+                // pgbench draws from all its files.
+                Some(mix) => *mix = format!("{mix},{value}"),
+                None => self.option(option, value),
+            },
             Instead::Option(option, unit) => self.option(option, with_unit(&value, unit)),
             Instead::Key(key, unit) => self.option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.option("--set", format!("{key}={}", in_units(&value, power))),
@@ -157,10 +170,10 @@ impl Line {
                 self.option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
             }
             Instead::Plan => self.is_only_planned = true,
-            Instead::Limit => {
-                self.option("--limit", format!("p99 <= {}", with_unit(&value, "ms")));
-            }
-            Instead::FailIf => self.options.extend(gate_option(&value)),
+            Instead::Limit => self.judge(["--limit".to_owned(), limit(&value)]),
+            Instead::LeastRate => self.judge(["--limit".to_owned(), format!("tps >= {value}")]),
+            Instead::FailIf => self.judge(gate_option(&value)),
+            Instead::Baseline => self.judge(["--baseline".to_owned(), value]),
             Instead::Candidate => self.candidate = Some(value),
             Instead::Junit if self.verb == "gate" => {
                 self.option("--format", "junit".to_owned());
@@ -168,6 +181,12 @@ impl Line {
             }
             Instead::Junit => self.junit = Some(value),
         }
+    }
+
+    /// An option of a gate, which stands behind the run that it judges.
+    fn judge(&mut self, option: [String; 2]) {
+        let options = if For::verb(&self.verb) == Some(For::Measuring) { &mut self.judged } else { &mut self.options };
+        options.extend(option);
     }
 
     /// An option that no table has: one of the verb's own that is near.
@@ -185,6 +204,11 @@ impl Line {
             None => self.unknown.push(name.to_owned()),
         }
         near.and_then(|near| argument(command, near))
+    }
+
+    fn value_of(&mut self, option: &str) -> Option<&mut String> {
+        let at = self.options.iter().position(|known| known == option)?;
+        self.options.get_mut(at + 1)
     }
 
     fn option(&mut self, option: &str, value: String) {
@@ -229,7 +253,8 @@ impl Line {
             let definitions = std::mem::take(&mut self.definitions).join(", ");
             self.option("--set", format!("define={definitions}"));
         }
-        if let Some(url) = self.url.take() {
+        if let Some(mut url) = self.url.take() {
+            self.take_parts(&mut url);
             self.place_url(&url);
         }
         match For::verb(&self.verb) {
@@ -259,8 +284,22 @@ impl Line {
         self.options = kept;
     }
 
+    /// A URL may stand where a database is asked for, and a database without an option, as clients of databases take them.
+    fn take_parts(&mut self, url: &mut Url) {
+        if let Some(whole) = url.database.take_if(|name| name.contains("://")) {
+            self.words.push(whole);
+        } else if url.database.is_none()
+            && let Some(at) = self.words.iter().position(|word| is_name(word))
+        {
+            url.database = Some(self.words.remove(at));
+        }
+    }
+
     /// The URL takes the place of the name of a server, if one is among the words.
     fn place_url(&mut self, url: &Url) {
+        if url.is_empty() {
+            return;
+        }
         let named =
             self.words.iter().position(|word| matches!(word.as_str(), "postgres" | "postgresql" | "mysql" | "mariadb"));
         let scheme = match named.map(|at| self.words[at].as_str()) {
@@ -336,6 +375,12 @@ pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
+/// Whether it can be a database's name and nothing else.
+fn is_name(word: &str) -> bool {
+    let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
+    is_plain && !Path::new(word).exists() && super::is_strange(word)
+}
+
 /// A file of SQLite as a system: `sqlite:a.db`. Another word stays as it is.
 pub fn system(word: &str) -> String {
     let (label, place) = match word.split_once('=') {
@@ -402,9 +447,25 @@ fn seconds(value: &str) -> Option<f64> {
     value.strip_suffix('s').unwrap_or(value).parse().ok()
 }
 
+/// What has to hold: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
+fn limit(value: &str) -> String {
+    let (metric, bound) = match value.split_once(['<', '>', '=']) {
+        Some((_, _)) if value.contains('>') => return value.replace('>', " >= ").replace("= =", "="),
+        Some((metric, bound)) => (metric.trim(), bound.trim_start_matches('=').trim()),
+        None => ("p99", value),
+    };
+    match metric {
+        rate @ ("tps" | "throughput" | "qps") if !value.contains('<') => format!("{rate} >= {bound}"),
+        time => format!("{time} <= {}", with_unit(bound, "ms")),
+    }
+}
+
 /// What fails a gate: `p99 > 20ms` fails where `p99 <= 20ms` does not hold.
 fn gate_option(value: &str) -> [String; 2] {
     let Some(at) = value.find(['<', '>']) else {
+        if value.contains('=') {
+            return ["--limit".to_owned(), limit(value)];
+        }
         let bound = value.trim_start_matches("regression").trim();
         return ["--max-regression".to_owned(), with_unit(bound, "%")];
     };

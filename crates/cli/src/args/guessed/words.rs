@@ -27,14 +27,25 @@ pub enum Instead {
     Plan,
     /// The time of the whole experiment, or of a run where that is short.
     Time,
-    /// A limit of a gate: of the 99th percentile, or as an expression.
+    /// A limit of a gate: of the 99th percentile, or as an expression that has to hold.
     Limit,
+    /// A limit of a gate: the fewest transactions a second.
+    LeastRate,
+    /// The store that a run is judged against.
+    Baseline,
     /// An expression with which a gate fails.
     FailIf,
     /// The store that a gate judges.
     Candidate,
     /// A file of JUnit XML, which a gate writes.
     Junit,
+}
+
+impl Instead {
+    /// Whether it is an option with which a gate passes or fails.
+    pub fn judges(self) -> bool {
+        matches!(self, Instead::Limit | Instead::LeastRate | Instead::FailIf | Instead::Baseline)
+    }
 }
 
 /// Verbs of étalon's that an option is known for.
@@ -80,6 +91,8 @@ const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, abou
 const URL: &str = "the URL says it: `postgres://USER@HOST:PORT/DATABASE`, `mysql://USER@HOST:PORT/DATABASE`";
 const BACKUPS: &str = "the plan `backup-compression` compares the codecs of a backup, which is restored and compared";
 const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
+const HOLDS: &str = "`--limit` says what has to hold";
+const JUDGES: &str = "`etalon gate` judges the store of a run, and passes or fails";
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
 
@@ -188,7 +201,18 @@ pub const OPTIONS: &[OtherOption] = &[
     ),
     taking(
         Measuring,
-        &["--promise", "--max-latency", "--slo", "--p95", "--latency", "--sla", "--response-time"],
+        &[
+            "--promise",
+            "--max-latency",
+            "--slo",
+            "--p95",
+            "--latency",
+            "--sla",
+            "--response-time",
+            "--max-p99",
+            "--target-p99",
+            "--target-latency",
+        ],
         Instead::Option("--p99", "ms"),
         P99,
     ),
@@ -212,7 +236,7 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--numjobs"], Instead::Key("benchmarks.*.threads", ""), IN_DISKS),
     taking(Measuring, &["--rwmixread"], Instead::Key("benchmarks.*.read_percent", ""), IN_DISKS),
     taking(Measuring, &["--rw", "--readwrite"], Instead::Access, IN_DISKS),
-    taking(Measuring, &["--filename", "--directory"], Instead::System, "a folder is named without an option"),
+    taking(Measuring, &["--filename", "--directory", "--dir"], Instead::System, "a folder is named without an option"),
     taking(
         Measuring,
         &["--direct", "--ioengine", "--end_fsync"],
@@ -223,29 +247,29 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--codec", "--compression", "--compress"], Instead::Codec, BACKUPS),
     taking(Measuring, &["--junit"], Instead::Junit, "`etalon gate` judges a store, and writes JUnit XML"),
     taking(
-        Gate,
-        &["--sla", "--slo", "--max-p99", "--p99", "--latency", "--max-latency"],
-        Instead::Limit,
-        "`--limit` fails where a metric is beyond it",
+        Measuring,
+        &["--workload", "--test", "--profile", "--mix"],
+        Instead::Words(&[]),
+        "`--script` names what is asked, one of étalon's or a file of yours: `etalon list` has the names",
     ),
-    taking(Gate, &["--fail-if", "--fail-on", "--fail-if-slower"], Instead::FailIf, "`--limit` says what has to hold"),
+    taking(Gate, &["--sla", "--slo", "--max-p99", "--p99", "--latency", "--max-latency"], Instead::Limit, HOLDS),
+    taking(Gate, &["--min-tps", "--tps", "--min-throughput"], Instead::LeastRate, HOLDS),
+    taking(Gate, &["--fail-if", "--fail-on", "--fail-if-slower"], Instead::FailIf, HOLDS),
+    taking(Measuring, &["--fail-if", "--fail-on", "--fail-if-slower", "--max-regression"], Instead::FailIf, JUDGES),
+    taking(Measuring, &["--min-tps", "--min-throughput"], Instead::LeastRate, JUDGES),
+    taking(Measuring, &["--limit", "--threshold"], Instead::Limit, JUDGES),
+    taking(Measuring, &["--baseline"], Instead::Baseline, JUDGES),
     taking(
         Measuring,
-        &["--fail-if", "--fail-on", "--fail-if-slower"],
-        Instead::FailIf,
-        "`etalon gate` judges the store of a run, and passes or fails",
-    ),
-    taking(
-        Measuring,
-        &["-a", "--a", "--b", "-A", "-B", "--left", "--right", "--server", "--url", "--dsn"],
+        &["-a", "--a", "--b", "-A", "-B", "--A", "--B", "--left", "--right", "--server", "--url", "--dsn"],
         Instead::System,
         "systems are named without an option: `old=URL new=URL`",
     ),
     taking(
         Gate,
         &["--threshold", "--tolerance", "--max-change"],
-        Instead::Option("--max-regression", "%"),
-        "`--max-regression` fails on a regression beyond it",
+        Instead::FailIf,
+        "`--max-regression` fails on a regression beyond it, `--limit` where a metric is beyond it",
     ),
     taking(Gate, &["--candidate"], Instead::Candidate, "the candidate's store is named without an option"),
     taking(Gate, &["--junit"], Instead::Junit, "`--format junit` prints JUnit XML"),
@@ -308,12 +332,13 @@ pub const VERBS: &[(&[&str], Meaning, &str)] = &[
             "setting",
             "settings",
             "tune",
+            "script",
         ],
         Meaning::Verb("run"),
         "`etalon run` measures",
     ),
     (
-        &["sweep", "ramp", "scale", "stress", "find-max", "max"],
+        &["sweep", "ramp", "scale", "stress", "find-max", "max", "find-capacity", "max-clients"],
         Meaning::Steps,
         "`etalon run --clients` measures each number of clients, `etalon capacity` looks for the most",
     ),
