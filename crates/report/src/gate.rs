@@ -29,11 +29,24 @@ const NAMED_OPEN: usize = 3;
 /// Handling of undecided rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inconclusive {
-    /// They are listed.
+    /// Rows are listed; a limit that is not kept for sure counts as [`GateStatus::Inconclusive`].
     #[default]
+    FailLimits,
+    /// They are listed.
     Pass,
     /// The row counts as [`GateStatus::Inconclusive`].
     Fail,
+}
+
+impl Inconclusive {
+    /// Whether a gate fails with such a row.
+    fn fails(self, line: &GateLine) -> bool {
+        match self {
+            Inconclusive::FailLimits => line.is_limit,
+            Inconclusive::Pass => false,
+            Inconclusive::Fail => true,
+        }
+    }
 }
 
 /// What the gate asks for.
@@ -49,7 +62,7 @@ pub struct GateRules {
 
 impl Default for GateRules {
     fn default() -> GateRules {
-        GateRules { max_regression: stats::DEFAULT_MARGIN, inconclusive: Inconclusive::Pass, min_rows: None }
+        GateRules { max_regression: stats::DEFAULT_MARGIN, inconclusive: Inconclusive::default(), min_rows: None }
     }
 }
 
@@ -114,6 +127,8 @@ pub struct GateLine {
     pub detail: String,
     /// A figure that takes more operations than the runs had is not asked for: that is a matter of their length.
     pub is_asked: bool,
+    /// It is of an absolute limit.
+    pub is_limit: bool,
     /// The runs that it is of, by their identity in the store.
     pub runs: Vec<i64>,
 }
@@ -208,16 +223,18 @@ impl GateOutcome {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let ends = match self.rules.inconclusive {
-            Inconclusive::Pass => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
-            Inconclusive::Fail => "`--inconclusive pass` lets them pass",
+        let ends = match self.status {
+            GateStatus::Inconclusive => "`--inconclusive pass` lets them pass",
+            _ => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
         };
-        (!open.is_empty()).then(|| {
-            format!(
-                "left undecided: {named}{more}: the runs neither show nor exclude a regression beyond {}; {ends}",
-                crate::number::percent(self.rules.max_regression, Script::Plain)
-            )
-        })
+        let beyond = crate::number::percent(self.rules.max_regression, Script::Plain);
+        let what = match (open.iter().any(|line| line.is_limit), open.iter().any(|line| !line.is_limit)) {
+            (true, true) => format!("that the limit is kept, or a regression beyond {beyond}"),
+            (true, false) => "that the limit is kept".to_owned(),
+            (false, _) => format!("a regression beyond {beyond}"),
+        };
+        (!open.is_empty())
+            .then(|| format!("left undecided: {named}{more}: the runs neither show nor exclude {what}; {ends}"))
     }
 
     /// The counts, improvements next to regressions: findings on one side only suggest a broken process.
@@ -306,7 +323,7 @@ fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> G
         GateStatus::Unfinished
     } else if outcome.rows_compared() < outcome.rows_asked() {
         GateStatus::TooFewRows
-    } else if open > 0 && rules.inconclusive == Inconclusive::Fail {
+    } else if outcome.lines.iter().any(|line| is_open(line) && rules.inconclusive.fails(line)) {
         GateStatus::Inconclusive
     } else if open > 0 {
         GateStatus::NotFailed
@@ -365,6 +382,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         sides: format!("{} against {}", row.b.label, row.a.label),
         detail,
         is_asked: !matches!(row.no_verdict(), Some(NoVerdict::TooFewOperations { .. })) || status == RowStatus::Failed,
+        is_limit: false,
         runs: [&row.a, &row.b].iter().flat_map(|side| &side.runs).map(|point| point.run).collect(),
     }
 }
@@ -380,6 +398,7 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
         sides: "all".to_owned(),
         detail: format!("no run was measured{failed}: {}", benchmark.reason),
         is_asked: true,
+        is_limit: false,
         runs: Vec::new(),
     }
 }
@@ -391,6 +410,7 @@ fn one_sided(case: &OneSided) -> GateLine {
         sides: format!("{} against {}", case.b, case.a),
         detail: case.text(),
         is_asked: true,
+        is_limit: false,
         runs: Vec::new(),
     }
 }

@@ -27,7 +27,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "LIMIT", help_heading = heading::COMPARISON)]
     pub limit: Vec<String>,
     /// What a row does that the runs leave undecided
-    #[arg(long, value_name = "WHAT", default_value = "pass", help_heading = heading::COMPARISON)]
+    #[arg(long, value_name = "WHAT", default_value = "fail-limits", help_heading = heading::COMPARISON)]
     pub inconclusive: OnInconclusive,
     /// Fewest compared rows with which the gate passes [default: all rows of the plan]
     #[arg(long, value_name = "N", help_heading = heading::COMPARISON)]
@@ -40,6 +40,8 @@ pub struct GateArgs {
 /// What an inconclusive row does to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnInconclusive {
+    /// It passes, but for a `--limit` that is not kept for sure, which ends with exit code 4
+    FailLimits,
     /// It passes, with exit code 0, and is listed
     Pass,
     /// It ends with exit code 4

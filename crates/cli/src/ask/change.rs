@@ -27,7 +27,7 @@ pub fn read(question: &Question) -> Result<Option<Change>, CliError> {
             .hint("name it, too: `--change 'CREATE INDEX …' --undo 'DROP INDEX …'`"));
     }
     if question.undo.is_empty() {
-        let line = [arguments(), vec!["--undo".to_owned(), "DROP INDEX …".to_owned()]].concat();
+        let line = [arguments(), vec!["--undo".to_owned(), "SQL that undoes it".to_owned()]].concat();
         return Err(CliError::user("étalon changes a server only if it can undo the change, and there is no `--undo`")
             .hint(format!("say how: `{}`", typed(&line))));
     }

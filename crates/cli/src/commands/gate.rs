@@ -25,6 +25,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     let rules = GateRules {
         max_regression: max_regression.unwrap_or(set.rules.margin),
         inconclusive: match args.inconclusive {
+            OnInconclusive::FailLimits => Inconclusive::FailLimits,
             OnInconclusive::Pass => Inconclusive::Pass,
             OnInconclusive::Fail => Inconclusive::Fail,
         },

@@ -211,6 +211,7 @@ fn line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, Limit
         sides: format!("{}, limit {limit}", figure.side.label),
         detail,
         is_asked: true,
+        is_limit: true,
         runs: figure.side.runs.iter().map(|point| point.run).collect(),
     })
 }

@@ -330,7 +330,14 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
         assert_eq!(of_limit.len(), 1, "{limit}: {outcome:?}");
         assert_eq!(of_limit[0].status, expected, "{limit}: {of_limit:?}");
         assert_eq!(outcome.status == GateStatus::Failed, expected == RowStatus::Broken, "{limit}: {outcome:?}");
+        // What the user states has to be shown.
+        assert_eq!(outcome.status == GateStatus::Inconclusive, expected == RowStatus::Open, "{limit}: {outcome:?}");
     }
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let rules = GateRules { inconclusive: Inconclusive::Pass, ..GateRules::default() };
+    let passed = gate_with_limits(&made.evidence, &set, &rules, &["p99 <= 20.1ms".parse().unwrap()]).unwrap();
+    assert_eq!(passed.status, GateStatus::NotFailed);
+    assert!(passed.undecided().unwrap().contains("neither show nor exclude that the limit is kept"), "{passed:?}");
     assert!(matches!(limited(&made, &["p98 <= 1ms"]), Err(LimitError::UnknownMetric { .. })));
     assert!(matches!(limited(&made, &["p99 <= 20"]), Err(LimitError::Unit { .. })));
     assert!(matches!(limited(&made, &["other/p99 <= 20ms"]), Err(LimitError::UnknownBenchmark { .. })));
