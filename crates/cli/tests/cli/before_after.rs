@@ -231,7 +231,7 @@ fn what_a_killed_run_left_is_undone_by_resume() {
 fn a_change_without_its_undo_is_refused_with_the_line_to_type() {
     let scene = Scene::new();
     let line = ["run", "sqlite:x.db", "--change", MAKE];
-    let undo = "--undo 'DROP INDEX …'";
+    let undo = "--undo 'SQL that undoes it'";
     scene.etalon(&line).says(2, &["only if it can undo the change", "etalon run sqlite:x.db --change", undo]);
     scene.etalon(&["run", "sqlite:x.db", "--undo", DROP]).says(2, &["undoes a change, and none is named"]);
     let two = ["run", "sqlite:x.db", "sqlite:y.db", "--change", MAKE, "--undo", DROP];
