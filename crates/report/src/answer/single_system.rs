@@ -131,7 +131,8 @@ fn load_text(load: &Figure) -> String {
     let unit = RowUnit::new(&load.metric.unit, [estimate]);
     match (load.side.bound, load.side.half_width) {
         (Some(Bound::Below), _) if unit.counts_whole() && estimate <= 1.0 => "not even 1 client".to_owned(),
-        (Some(_), _) | (None, None) => figure,
+        (Some(_), _) => format!("{figure}{}", from_run_to_run(load, &unit)),
+        (None, None) => figure,
         (None, Some(share)) => {
             let [low, high] = [estimate / (1.0 + share), estimate * (1.0 + share)];
             // Whole numbers are rounded outward, so that they hold what the interval holds.
@@ -140,6 +141,18 @@ fn load_text(load: &Figure) -> String {
             // Ends that round to one number add nothing.
             if ends[0] == ends[1] { figure } else { format!("{figure} ({} to {})", ends[0], ends[1]) }
         }
+    }
+}
+
+/// A bound is one of the mean: what single runs found may lie on either side of it.
+fn from_run_to_run(load: &Figure, unit: &RowUnit) -> String {
+    let values = || load.side.runs.iter().map(|run| run.value);
+    let [low, high] = [values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max)];
+    let ends = [low, high].map(|end| unit.print(end, Script::Plain));
+    if low < high && ends[0] != ends[1] {
+        format!(" on average ({} to {} from run to run)", ends[0], ends[1])
+    } else {
+        String::new()
     }
 }
 

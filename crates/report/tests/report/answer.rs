@@ -273,3 +273,18 @@ fn what_a_claim_may_not_stand_without_is_kept_where_room_ends() {
     assert_can_be_read(&answer);
     assert!(answer.contains("The machine was busy"), "{answer}");
 }
+
+/// Runs on either side of a bound are no contradiction of it, if it is said to be one of their mean.
+#[test]
+fn a_bound_of_unlike_runs_is_one_of_their_mean() {
+    let systems = vec![("only".to_owned(), (|_| 1_000.0) as Speed)];
+    let mut made = Builder { systems, noise: 0.4, rounds: 6, clients: vec![1], ..Builder::default() }.build();
+    for stored in &mut made.evidence.measurements {
+        if stored.measurement.metric.id == "throughput" {
+            stored.measurement.metric.id = model::metric::CAPACITY.to_owned();
+        }
+    }
+    made.mark(2, MarkKind::NoLoadKept, "by its search");
+    let answer = set(&made).answer;
+    assert!(answer.contains("carries less than ") && answer.contains(" from run to run)"), "{answer}");
+}
