@@ -106,6 +106,7 @@ impl Registry {
             let tried = format!("read the URL of `{}` from the environment variable `{variable}`", system.name);
             resolved.url = std::env::var(variable).map_err(|error| Failure::new(FailureKind::Plan, &tried, error))?;
             let catalog = self.catalog();
+            resolved.url = catalog.url_of_address(&resolved.url).unwrap_or(resolved.url);
             let engine = catalog.engine_of_url(&resolved.url).map(|spec| spec.name.to_owned());
             resolved.engine = engine
                 .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, "no engine of this build has its scheme"))?;

@@ -116,6 +116,9 @@ pub struct EngineSpec {
     /// The URL that the engine's name alone stands for, where étalon makes what it leads to by itself: a file, or files
     /// in this folder. None where the name alone stands for a private server, or for nothing.
     pub own_url: Option<&'static str>,
+    /// Makes a URL of an address in another form that the engine's own clients take, such as `host=db1 dbname=shop`; it gives none
+    /// for a text in no such form.
+    pub other_address: Option<fn(&str) -> Option<String>>,
     /// The workload by which systems of it are compared unless something else is asked.
     pub workload: &'static str,
     /// Its ways to take a backup, its first choice first.
@@ -195,6 +198,11 @@ impl Catalog {
     pub fn engine_of_url(&self, url: &str) -> Option<&EngineSpec> {
         let scheme = url.split_once(':')?.0;
         self.engines.iter().find(|e| e.schemes.contains(&scheme))
+    }
+
+    /// The URL of an address that an engine's own clients take in another form.
+    pub fn url_of_address(&self, text: &str) -> Option<String> {
+        self.engines.iter().find_map(|engine| engine.other_address?(text))
     }
 
     pub fn engine(&self, name: &str) -> Option<&EngineSpec> {

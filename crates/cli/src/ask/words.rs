@@ -89,6 +89,12 @@ pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
 pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, CliError> {
     let (label, place) = labelled(argument);
     let label = label.map(str::to_owned);
+    if let Some(url) = catalog.url_of_address(place) {
+        return Ok(Some(SystemWord { label, place: url }));
+    }
+    if let Some(url) = catalog.url_of_address(argument) {
+        return Ok(Some(SystemWord { label: None, place: url }));
+    }
     let found = |place: String| Ok(Some(SystemWord { label, place }));
     match catalog.own_system(place) {
         Some(OwnSystem::Server { .. } | OwnSystem::Url(_)) => return found(place.to_owned()),

@@ -127,6 +127,18 @@ fn stores_are_named_where_a_folder_or_reports_are_given() {
 }
 
 #[test]
+fn connection_strings_are_systems() {
+    let scene = Scene::new();
+    let [a, b] = ["host=/tmp port=5433 dbname=x user=me", "new=host=10.0.0.7 user=me dbname=y password='hunter2 x'"];
+    let planned = scene.etalon(&["plan", a, b, "--json"]);
+    assert!(planned.says(0, &[]).stdout.contains("new"), "{}", planned.stdout);
+    assert!(!planned.stdout.contains("hunter2") && !planned.stderr.contains("hunter2"), "{}", planned.stdout);
+    scene.etalon(&["plan", "host=h user=me sslmod=require"]).says(2, &["it has no option `sslmod`"]);
+    let ran = scene.etalon(&["run", "host=127.0.0.1 port=1 dbname=x user=me password=hunter2", "--quick"]);
+    assert!(ran.says(3, &["127.0.0.1"]).code == 3 && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
+}
+
+#[test]
 fn files_of_other_tools_are_imported_first() {
     let scene = Scene::new();
     let (old, new) = ("benchmark,tps\na,100\n", "benchmark,tps\na,120\n");

@@ -28,6 +28,7 @@ impl Engine for Toy {
             about: "Counts",
             private_servers: &[],
             own_url: None,
+            other_address: None,
             workload: "transactions",
             backups: &[],
             poolers: &[],

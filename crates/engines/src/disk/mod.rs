@@ -42,6 +42,7 @@ impl Engine for Disk {
                     or a volume that étalon makes",
             private_servers: &[],
             own_url: Some("disk:."),
+            other_address: None,
             workload: "disk",
             backups: &[],
             poolers: &[],

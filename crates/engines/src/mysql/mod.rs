@@ -101,6 +101,7 @@ impl Engine for Product {
             about,
             private_servers,
             own_url: None,
+            other_address: None,
             workload: "transactions",
             backups,
             poolers: &[],

@@ -4,6 +4,7 @@ mod bouncer;
 mod claim;
 mod confine;
 mod connect;
+mod connection_string;
 mod counters;
 mod databases;
 mod dialect;
@@ -83,6 +84,7 @@ impl Engine for Postgres {
                     where they are the server's",
             private_servers: WORDS,
             own_url: None,
+            other_address: Some(connection_string::to_url),
             workload: "transactions",
             backups: backup::METHODS,
             poolers: bouncer::POOLERS,

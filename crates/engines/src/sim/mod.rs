@@ -28,6 +28,7 @@ impl Engine for Sim {
             about: "A queueing model on virtual time",
             private_servers: &[],
             own_url: None,
+            other_address: None,
             workload: "transactions",
             backups: &[],
             poolers: &[],

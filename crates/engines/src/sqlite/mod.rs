@@ -90,6 +90,7 @@ impl Engine for Sqlite {
             about,
             private_servers: &[],
             own_url: Some(own_url),
+            other_address: None,
             workload: "transactions",
             backups: backup::METHODS,
             poolers: &[],

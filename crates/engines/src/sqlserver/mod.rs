@@ -65,6 +65,7 @@ impl Engine for SqlServer {
                     étalon's sessions and options of the database that étalon makes",
             private_servers: &[],
             own_url: None,
+            other_address: None,
             workload: "transactions",
             backups: backup::METHODS,
             poolers: &[],

@@ -30,6 +30,7 @@ impl Engine for Example {
             about: "The template of an engine inside étalon: `example:PATH` is a file that étalon makes and removes",
             private_servers: &[],
             own_url: None,
+            other_address: None,
             workload: "transactions",
             backups: &[],
             poolers: &[],

@@ -169,6 +169,10 @@ pub fn redact_words(line: &str) -> String {
 /// Where the passwords of a URL, or of a list of `key=value`, are; in order, without overlap.
 fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     let (start, user_end) = match (url.find("://"), url.find(':')) {
+        // A password of a list may look like a URL.
+        (Some(scheme), _) if assigned_ranges(&url[..scheme]).iter().any(|range| !range.is_empty()) => {
+            return assigned_ranges(url);
+        }
         (Some(scheme), _) => {
             let start = scheme + "://".len();
             (start, userinfo_end(&url[start..]).map(|end| start + end))

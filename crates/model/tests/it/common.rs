@@ -38,6 +38,7 @@ pub fn catalog() -> Catalog {
         about: "A database.",
         private_servers,
         own_url: (name == "sqlite").then_some("sqlite:own.db"),
+        other_address: None,
         workload: "transactions",
         backups: &[],
         poolers: if name == "postgres" { &POOLERS } else { &[] },

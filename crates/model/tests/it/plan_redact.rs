@@ -119,6 +119,12 @@ fn the_hash_covers_everything_else() {
 }
 
 #[test]
+fn a_password_of_a_connection_string_may_look_like_a_url() {
+    let text = "host=h password=hunter2://x dbname=y";
+    assert_eq!(redact_url(text), "host=h password=*** dbname=y");
+}
+
+#[test]
 fn the_text_of_a_plan_holds_none() {
     let text = r#"
 # the password is s3cret, as in s3cretary; it was postgres://bench:0ld@localhost before
