@@ -8,7 +8,7 @@ use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
 use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, run_instead, typed};
-use crate::ask::words::ending as ending_of;
+use crate::ask::words::{ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
 
@@ -131,11 +131,31 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     }
     let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
     if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {
+        if let Some(exported) = files.iter().find(|file| is_exported(Path::new(file))) {
+            return Err(of_export(verb, exported));
+        }
         let [import, compare] = import_and_compare(&files);
         let what = format!("`{first}` is no store: results of other tools are imported first");
         return Err(CliError::user(what).hint(format!("type `{import}`, then `{compare}`")));
     }
     Ok(kept)
+}
+
+/// Whether a file is what `etalon export --format json` or `--json` wrote of a comparison.
+fn is_exported(path: &Path) -> bool {
+    let text = read_text(&path.to_string_lossy()).unwrap_or_default();
+    let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    ["schema_version", "compared", "experiment", "comparisons"].iter().all(|key| json.get(key).is_some())
+}
+
+/// A comparison in JSON has no runs, so there is nothing in it to compare.
+fn of_export(verb: &str, path: &str) -> CliError {
+    let what = format!(
+        "`{path}` is a finished comparison that étalon exported as JSON, and `etalon {verb}` takes the store that it was made from"
+    );
+    CliError::user(what)
+        .hint(format!("type `{}` with that store, a file that ends in `.{EXTENSION}`", typed(&[verb, "STORE"])))
+        .hint("where the store is, `etalon export STORE -o runs.csv` writes its runs, which `etalon import runs.csv` reads elsewhere")
 }
 
 /// The stores of a folder, by name.

@@ -127,6 +127,23 @@ fn stores_are_named_where_a_folder_or_reports_are_given() {
 }
 
 #[test]
+fn an_exported_comparison_is_told_from_a_store() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("", "service_us=210", SHORT_RUNS));
+    scene.etalon(&["run", "p.toml"]).says(0, &[]);
+    scene.etalon(&["export", scene.store().to_str().unwrap(), "--format", "json", "-o", "new.json"]).says(0, &[]);
+    for verb in ["compare", "gate"] {
+        let line = format!("type `etalon {verb} STORE`");
+        scene.etalon(&[verb, "new.json"]).says(2, &["a finished comparison that étalon exported as JSON", &line]);
+    }
+    let store = scene.store();
+    let export = ["export", store.to_str().unwrap(), "-o", "runs.csv"];
+    scene.etalon(&export).says(0, &[]);
+    scene.etalon(&["import", "runs.csv", "-o", "elsewhere"]).says(0, &[]);
+    scene.etalon(&["compare", "elsewhere.etalon"]).says(0, &[]);
+}
+
+#[test]
 fn connection_strings_are_systems() {
     let scene = Scene::new();
     let [a, b] = ["host=/tmp port=5433 dbname=x user=me", "new=host=10.0.0.7 user=me dbname=y password='hunter2 x'"];
