@@ -139,7 +139,7 @@ impl Printer {
     /// Prints a note to stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            log_line(text);
+            log_line(&self.folded(text, std::io::stderr().is_terminal()));
         }
     }
 

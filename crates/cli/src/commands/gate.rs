@@ -40,7 +40,11 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateFormat::Junit => Format::Junit,
         GateFormat::Markdown => Format::Markdown,
     };
-    printer.out(&if printer.json { as_json(&outcome).to_string() } else { render(&outcome, format) });
+    match format {
+        _ if printer.json => printer.out(&as_json(&outcome).to_string()),
+        Format::Text => printer.out_folded(&render(&outcome, format)),
+        _ => printer.out(&render(&outcome, format)),
+    }
     if let (Some(_), None, false) = (outcome.undecided(), &args.baseline, printer.json) {
         printer.note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
     }

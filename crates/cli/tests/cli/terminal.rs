@@ -310,3 +310,24 @@ fn what_is_no_script_is_recognised_at_once() {
     scene.write("bom.sql", "\u{feff}SELECT 1;\n");
     scene.etalon(&["plan", "sqlite:a.db", "--script", "bom.sql"]).says(0, &[]);
 }
+
+#[test]
+fn the_gate_breaks_no_word_on_a_terminal() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("", "service_us=210", SHORT));
+    scene.etalon(&["run", "p.toml"]).says(0, &[]);
+    let store = scene.store();
+    let gate = scene.command(&["gate"]);
+    let line = format!("exec {} gate {}", gate.get_program().to_str().unwrap(), store.display());
+    let mut script = std::process::Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(scene.path());
+    script.env("COLUMNS", "80").env("NO_COLOR", "1").env("SHELL", "/bin/sh").stdin(Stdio::null());
+    let Ok(output) = script.output() else {
+        eprintln!("skipped: there is no `script`");
+        return;
+    };
+    let seen = ran(output).stdout;
+    let answer = seen.split("error:").next().unwrap();
+    assert!(answer.contains("not compared") && answer.contains("gate "), "{seen}");
+    assert!(answer.lines().all(|line| line.trim_end().chars().count() <= 80), "{seen}");
+}
