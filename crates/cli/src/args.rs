@@ -5,6 +5,7 @@ mod conduct;
 mod gating;
 pub mod guessed;
 mod remembered;
+mod states;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
 pub use gating::{GateArgs, GateFormat, OnInconclusive};
 pub use remembered::QueriesArgs;
+pub use states::States;
 
 use crate::commands::import::AUTO;
 
@@ -156,14 +158,9 @@ pub struct Question {
     /// Several are compared. The name of one of the plan's systems picks that one
     #[arg(long, visible_alias = "url", value_name = "[NAME=]URL", help_heading = heading::SYSTEMS)]
     pub system: Vec<String>,
-    /// Statement that changes the one server that is named: it is compared before and after
-    ///
-    /// A file of statements will do. Étalon makes the change before runs of `after`, and undoes it before those of `before`
-    #[arg(long, value_name = "SQL|FILE", help_heading = heading::SYSTEMS)]
-    pub change: Vec<String>,
-    /// Statement that undoes `--change`, or a file of them
-    #[arg(long, value_name = "SQL|FILE", help_heading = heading::SYSTEMS)]
-    pub undo: Vec<String>,
+    /// What makes two systems of one
+    #[command(flatten)]
+    pub states: States,
     /// Script that the clients run
     ///
     /// Several, or one list as in `a.sql,b.sql`, are measured one by one; weights make a mix: `a.sql@9,b.sql@1`. A file in

@@ -342,7 +342,11 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
         };
         return refuse(format!("`{}`", words::shown(other)), hint);
     }
-    if !(question.change.is_empty() && question.undo.is_empty()) {
+    if question.states.has_settings() {
+        let hint = "`--set systems.NAME.settings.KEY=VALUE` sets those of one of its systems".to_owned();
+        return refuse("`--set-a` or `--set-b`".to_owned(), hint);
+    }
+    if question.states.has_change() {
         let hint = "write `change = [\"…\"]` and `undo = [\"…\"]` under a second system with the same `url`".to_owned();
         return refuse("a change".to_owned(), hint);
     }
@@ -397,9 +401,16 @@ fn allowed(source: &PlanSource) -> impl Iterator<Item = Result<(String, String),
 }
 
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
-    pair.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).ok_or_else(|| {
+    let mut is_quoted = false;
+    // A quoted name may have one in it.
+    let end = pair.find(|c| {
+        is_quoted ^= c == '"';
+        c == '=' && !is_quoted
+    });
+    let (key, value) = end.map(|at| (&pair[..at], &pair[at + 1..])).ok_or_else(|| {
         CliError::user(format!("`--set {pair}` has no `=`")).hint("write it as `--set schedule.rounds=6`")
-    })
+    })?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The first in full, the others below it.

@@ -7,31 +7,31 @@ use model::Change;
 
 use super::quoted;
 use super::words::{self, SystemWord};
-use crate::args::Question;
+use crate::args::States;
 use crate::args::guessed::{arguments, typed};
 use crate::error::CliError;
 
 /// The names of the two states, behind the name that the server has got.
 const STATES: [&str; 2] = ["before", "after"];
 
-/// Reads the change that a question names.
+/// Reads the change that the command line names.
 ///
 /// # Errors
 /// It names no way to undo it, or a file cannot be read.
-pub fn read(question: &Question) -> Result<Option<Change>, CliError> {
-    if question.change.is_empty() && question.undo.is_empty() {
+pub fn read(states: &States) -> Result<Option<Change>, CliError> {
+    if !states.has_change() {
         return Ok(None);
     }
-    if question.change.is_empty() {
+    if states.change.is_empty() {
         return Err(CliError::user("`--undo` undoes a change, and none is named")
             .hint("name it, too: `--change 'CREATE INDEX …' --undo 'DROP INDEX …'`"));
     }
-    if question.undo.is_empty() {
+    if states.undo.is_empty() {
         let line = [arguments(), vec!["--undo".to_owned(), "SQL that undoes it".to_owned()]].concat();
         return Err(CliError::user("étalon changes a server only if it can undo the change, and there is no `--undo`")
             .hint(format!("say how: `{}`", typed(&line))));
     }
-    Ok(Some(Change { make: texts(&question.change)?, undo: texts(&question.undo)? }))
+    Ok(Some(Change { make: texts(&states.change)?, undo: texts(&states.undo)? }))
 }
 
 fn texts(written: &[String]) -> Result<Vec<String>, CliError> {

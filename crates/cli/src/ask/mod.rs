@@ -4,6 +4,7 @@ mod benchmarks;
 pub mod change;
 pub mod fit;
 mod names;
+mod settings;
 mod tables;
 pub mod words;
 
@@ -14,13 +15,13 @@ use std::time::Duration;
 use conductor::Registry;
 use model::catalog::OwnSystem;
 use model::plan::{Changes, NamedSystem, PrivateServer, without_password};
-use model::{Catalog, Change, Plan, SystemPlan, duration};
+use model::{Catalog, Plan, SystemPlan, duration};
 
 use self::benchmarks::Asked;
 use self::fit::{Fitted, Fixed};
 use self::words::{ScriptKind, SystemWord, Word};
-use crate::args::Question;
 use crate::args::guessed::{self, typed};
+use crate::args::{Question, States};
 use crate::error::CliError;
 use crate::source::{DISK, plan_errors};
 
@@ -80,9 +81,8 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let catalog = registry.catalog();
     let Sides { systems, scripts, queries, notes } = sides(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).next())?;
-    refuse_twice(&systems, set, &catalog)?;
-    let change = change::read(question)?;
-    let systems = if change.is_some() { change::both_states(systems)? } else { systems };
+    refuse_twice(&systems, question.states.has_settings(), set, &catalog)?;
+    let (systems, keys): (Vec<_>, Vec<_>) = with_states(&question.states, systems)?.into_iter().unzip();
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
@@ -95,7 +95,7 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let mut draft = Draft {
         name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
         systems: names.into_iter().zip(systems).collect(),
-        change,
+        keys,
         asked,
         catalog: &catalog,
     };
@@ -234,9 +234,10 @@ fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), Cli
     Err(error)
 }
 
-/// Both sides would be one system, unless `--set` gives the sides that have names settings of their own.
-fn refuse_twice(systems: &[SystemWord], set: &[String], catalog: &Catalog) -> Result<(), CliError> {
-    let has_settings = set.iter().any(|pair| pair.starts_with("systems."));
+/// Both sides would be one system, unless the sides have names and settings of their own, by `--set-a`, `--set-b` (`is_set`) or
+/// `--set`.
+fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &Catalog) -> Result<(), CliError> {
+    let has_settings = is_set || set.iter().any(|pair| pair.starts_with("systems."));
     for (at, system) in systems.iter().enumerate() {
         if systems[..at].iter().any(|other| {
             other.place == system.place && !(has_settings && other.label.is_some() && system.label.is_some())
@@ -246,7 +247,7 @@ fn refuse_twice(systems: &[SystemWord], set: &[String], catalog: &Catalog) -> Re
             let line = against_itself(&system.place, catalog).unwrap_or_else(|| format!("etalon run '{shown}' --aa"));
             let aa = format!("`{line}` measures it against itself, to see how much its runs differ");
             return Err(error.hint(aa).hint(format!(
-                "one system under two settings: `etalon run a='{shown}' b='{shown}' --set systems.b.settings.NAME=VALUE`"
+                "one system under two settings: `etalon run '{shown}' --set-a NAME=VALUE --set-b NAME=VALUE`"
             )));
         }
     }
@@ -280,6 +281,25 @@ fn assign(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
         let engine = registry.engine(catalog.engine_of_server(word)?.name).ok()?;
         engine.programs_version(&server).ok().filter(|version| !version.is_empty())
     })
+}
+
+/// The systems, or two of the one whose states are compared, with further keys of each.
+fn with_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
+    if states.has_settings() && states.has_change() {
+        return Err(CliError::user("`--change` and `--set-a` or `--set-b` both say what A and B differ in").hint(
+            "compare one at a time, or write the setting into the change: `--change \"ALTER …; CREATE INDEX …\"`",
+        ));
+    }
+    if states.has_settings() {
+        return settings::both_sides(states, systems);
+    }
+    match change::read(states)? {
+        None => Ok(systems.into_iter().map(|system| (system, String::new())).collect()),
+        Some(change) => {
+            let keys = [String::new(), change::keys(&change)];
+            Ok(change::both_states(systems)?.into_iter().zip(keys).collect())
+        }
+    }
 }
 
 /// What systems of these kinds are compared by.
@@ -323,8 +343,8 @@ impl Question {
     pub fn shapes_the_load(&self) -> bool {
         let has_lists =
             !(self.clients.is_empty() && self.script.is_empty() && self.queries.is_empty() && self.scale.is_empty());
-        let has_change = !(self.change.is_empty() && self.undo.is_empty());
-        has_lists || has_change || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
+        let has_states = self.states.has_change() || self.states.has_settings();
+        has_lists || has_states || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }
 
     /// The `--name`.
@@ -384,8 +404,8 @@ pub fn quoted_key(key: &str) -> String {
 struct Draft<'c> {
     name: String,
     systems: Vec<(String, SystemWord)>,
-    /// What makes the second system of the first.
-    change: Option<Change>,
+    /// Further keys of each system, a line each.
+    keys: Vec<String>,
     asked: Asked,
     catalog: &'c Catalog,
 }
@@ -400,11 +420,7 @@ impl Draft<'_> {
         // Writing to a string does not fail.
         let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quoted(&self.name));
         let _ = writeln!(text, "# What is compared: each with the first.");
-        for (index, (name, system)) in self.systems.iter().enumerate() {
-            let keys = match &self.change {
-                Some(change) if index == 1 => change::keys(change),
-                _ => String::new(),
-            };
+        for ((name, system), keys) in self.systems.iter().zip(&self.keys) {
             let _ = writeln!(text, "[systems.{}]\n{}{keys}", quoted_key(name), self.place(system, passwords));
         }
         let mut explained = Vec::new();

@@ -205,7 +205,7 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["marioadb", "sim:"], &["did you mean `mariadb`?"]);
     says(&["postgers://me@h/d", "sim:"], &["`postgers://`", "did you mean `postgres://`?"]);
     says(&["sim:", "sim:"], &["`sim:` is named twice", "--aa"]);
-    says(&["a=sim:", "b=sim:"], &["`sim:` is named twice", "--aa", "--set systems.b.settings."]);
+    says(&["a=sim:", "b=sim:"], &["`sim:` is named twice", "--aa", "--set-b NAME=VALUE"]);
     says(&["sim:", "--clients", "0"], &["`--clients 0`", "--clients 1,8"]);
     says(&["sim:", "--clients", "x"], &["`--clients x`"]);
     says(&["sim:", "--script", "no.sql"], &["cannot read the script `no.sql`", "tpcb-like"]);

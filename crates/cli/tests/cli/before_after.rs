@@ -1,5 +1,5 @@
 //! One server before and after a change that étalon makes and undoes: an index is faster, and nothing of it is left, however
-//! the experiment ends.
+//! the experiment ends. And one under two settings.
 //!
 //! Every run of the tests kills three experiments; `ETALON_KILLS` says how many, `ETALON_SEED` draws other moments.
 
@@ -111,6 +111,45 @@ fn an_index_is_made_and_dropped_on_three_engines() {
         is_faster(&scene.etalon(&arguments(&place, &["--script", "of.sql", "-c", "1"])));
         place.has_nothing_left();
     }
+}
+
+#[test]
+fn two_settings_of_one_server_are_its_two_sides() {
+    let scene = scene();
+    let own = sqlite(&scene);
+    let run = |url: &str, more: &[&str]| {
+        let words = [&["run", url, "sql", "--rounds", "6", "-o", "settings"], &SHORT[..], more].concat();
+        scene.etalon(&words)
+    };
+    let ended = run(&own.url, &["--set-a", "cache_size=10", "--set-b", "cache_size=10000"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let text = words(&ended.stdout);
+    assert!(text.contains("A = cache_size=10, B = cache_size=10000"), "{text}");
+    assert!(text.contains("differs: setting.cache_size (10 | 10000)"), "{text}");
+    let server = postgres();
+    (server.sql)(MAKE);
+    let ended = run(&server.url, &["--set-b", "enable_indexscan=off", "--set-b", "enable_bitmapscan=off"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let text = words(&ended.stdout);
+    assert!(text.contains("A as-it-is: PostgreSQL"), "{text}");
+    assert!(text.contains("enable_bitmapscan (on | off)") && text.contains("enable_indexscan (on | off)"), "{text}");
+    assert!(text.contains(" slower") && text.contains(" other plan"), "{text}");
+    (server.sql)("DO $$ BEGIN ASSERT current_setting('enable_indexscan') = 'on'; END $$");
+    let typed = "--change \"ALTER SYSTEM SET checkpoint_timeout = '10min'; SELECT pg_reload_conf()\" --undo";
+    run(&server.url, &["--set-b", "checkpoint_timeout=10min"]).says(2, &["only in the server's configuration", typed]);
+    let typed = "`etalon run postgres --set-b shared_buffers=1GB`";
+    run(&server.url, &["--set-b", "shared_buffers=1GB"]).says(2, &["only at the server's start", typed]);
+    let typed = "--change \"SET GLOBAL innodb_io_capacity = 300\" --undo \"SET GLOBAL innodb_io_capacity = 200\"";
+    run(&mariadb_place().url, &["--set-b", "innodb_io_capacity=300"]).says(2, &["GLOBAL variable", typed]);
+    for (more, said) in [
+        (&["--set-a", "a"][..], "write it as `--set-a a=VALUE`"),
+        (&["--set-a", "a=1", "--set-b", "a=1"], "both sides would be one system"),
+        (&["--set-a", "a=1", "--change", "x", "--undo", "y"], "both say what A and B differ in"),
+        (&["sqlite:x.db", "sqlite:y.db", "--set-a", "a=1"], "3 systems are named"),
+    ] {
+        run(&own.url, more).says(2, &[said]);
+    }
+    scene.etalon(&["run", "quickstart", "--set-a", "a=1"]).says(2, &["`--set systems.NAME.settings.KEY=VALUE`"]);
 }
 
 #[test]

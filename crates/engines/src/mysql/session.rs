@@ -58,8 +58,11 @@ impl SessionSettings {
             let Some(current) = known.get(&name) else {
                 return Err(unknown("the server", &name, &text, known.keys().map(String::as_str)));
             };
-            let statement = format!("SET SESSION {} = {}", quoted(&name), expression(&text, current));
-            client.execute(&statement).map_err(|error| refused(&tried, &error))?;
+            let value = expression(&text, current);
+            let statement = format!("SET SESSION {} = {value}", quoted(&name));
+            client
+                .execute(&statement)
+                .map_err(|error| refused(&tried, &error, &name, [&value, &expression(current, current)]))?;
             session.settings.push(statement);
         }
         Ok(session)
@@ -134,17 +137,30 @@ pub(super) fn text_of(value: &Value) -> String {
     }
 }
 
-fn refused(tried: &str, error: &AskError) -> Failure {
+/// "is a GLOBAL variable"
+const IS_GLOBAL: u16 = 1229;
+/// "is a read only variable"
+const READ_ONLY: u16 = 1238;
+
+/// `values`: what the variable should have, and what it has.
+fn refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
     let failure = failure(tried, error);
     let AskError::Server(packet) = error else { return failure };
     match packet.code {
-        // "is a GLOBAL variable", "is a read only variable"
-        1229 | 1238 => Failure::new(
-            FailureKind::Plan,
-            failure.tried,
-            format!("{error}; étalon changes no server that it did not start"),
-        )
-        .hint("let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`"),
+        IS_GLOBAL | READ_ONLY => {
+            let cause = format!("{error}; étalon changes no server that it did not start");
+            let own = "let étalon start one: `server = { engine = \"mariadb\" }` or `\"mysql\"` in place of `url`";
+            let hint = match packet.code {
+                IS_GLOBAL => {
+                    let [new, old] = values.map(|value| format!("SET GLOBAL {name} = {value}"));
+                    format!(
+                        "a change of the server that étalon makes and undoes: `--change \"{new}\" --undo \"{old}\"`; or {own}"
+                    )
+                }
+                _ => format!("{own}; on this one set it, restart it, run again, and `etalon compare` both stores"),
+            };
+            Failure::new(FailureKind::Plan, failure.tried, cause).hint(hint)
+        }
         1227 => failure.hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
         _ => Failure { kind: FailureKind::Plan, ..failure },
     }

@@ -133,11 +133,24 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
             let cause = "it cannot be set: it says how the server was built or initialised";
             Err(Failure::new(FailureKind::Plan, tried(name, value), cause))
         }
-        Some(context) => {
-            let how = if context == "postmaster" { "at the server's start" } else { "in the server's configuration" };
-            let cause = format!("it can be set only {how}, and étalon does not change a server that it did not start");
-            Err(Failure::new(FailureKind::Plan, tried(name, value), cause)
-                .hint("let étalon start one: `server = { engine = \"postgres\" }` in place of `url`"))
+        Some("postmaster") => {
+            let cause =
+                "it can be set only at the server's start, and étalon does not change a server that it did not start";
+            let hint = format!(
+                "étalon starts servers of its own with it: `etalon run postgres --set-b {name}={value}`, in a plan `server = {{ engine = \
+                 \"postgres\" }}` in place of `url`; on this one set it, restart it, run again, and `etalon compare` both stores"
+            );
+            Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint(hint))
+        }
+        Some(_) => {
+            let cause = "it can be set only in the server's configuration, and étalon does not change a server that it did not start";
+            let hint = format!(
+                "a change of the server that étalon makes and undoes: `--change \"ALTER SYSTEM SET {name} = '{}'; SELECT pg_reload_conf()\" \
+                 --undo 'ALTER SYSTEM RESET {name}; SELECT pg_reload_conf()'`; or let étalon start one: `server = {{ engine = \
+                 \"postgres\" }}` in place of `url`",
+                value.replace('\'', "''")
+            );
+            Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint(hint))
         }
         // Extensions loaded on first use have settings with a dot.
         None if name.contains('.') => Ok(Scope::Session),
@@ -194,10 +207,15 @@ mod tests {
         assert_eq!(scope("synchronous_commit", "off", &known()), Ok(Scope::Session));
         assert_eq!(scope("jit_debugging_support", "on", &known()), Ok(Scope::Start));
         assert_eq!(scope("pg_hint_plan.enable_hint", "on", &known()), Ok(Scope::Session));
-        for (name, said) in [("shared_buffers", "start"), ("fsync", "configuration")] {
+        let typed = [
+            ("shared_buffers", "start", "etalon run postgres --set-b shared_buffers=x"),
+            ("fsync", "configuration", "--change \"ALTER SYSTEM SET fsync = 'x'; SELECT pg_reload_conf()\" --undo"),
+        ];
+        for (name, said, typed) in typed {
             let failure = scope(name, "x", &known()).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Plan);
-            assert!(failure.cause.contains(said) && failure.hint.unwrap().contains("server = {"), "{name}");
+            let hint = failure.hint.unwrap();
+            assert!(failure.cause.contains(said) && hint.contains("server = {") && hint.contains(typed), "{hint}");
         }
         assert!(scope("block_size", "1", &known()).is_err());
         assert!(scope("search_path", "public", &known()).is_err());

@@ -1,0 +1,82 @@
+//! One system under two settings: `--set-a` and `--set-b`.
+
+use std::fmt::Write as _;
+
+use super::words::SystemWord;
+use super::{quoted, quoted_key};
+use crate::args::States;
+use crate::error::CliError;
+
+/// The name of a side without settings.
+const AS_IT_IS: &str = "as-it-is";
+
+/// A longer name says less than `a` or `b`.
+const LONGEST_NAME: usize = 40;
+
+/// Names and values of one side.
+type Settings<'q> = Vec<(&'q str, &'q str)>;
+
+/// Both sides of the one system that may be named, or the two that are, each with its settings as keys of a plan.
+///
+/// # Errors
+/// A setting has no value, both sides have the same ones, or there are more systems.
+pub fn both_sides(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
+    let sides = [read("--set-a", &states.set_a)?, read("--set-b", &states.set_b)?];
+    let both: [SystemWord; 2] = match systems.as_slice() {
+        [system] => of_one(system, &sides)?,
+        [a, b] => [a.clone(), b.clone()],
+        _ => {
+            let message = format!("`--set-a` and `--set-b` are of two sides, and {} systems are named", systems.len());
+            return Err(
+                CliError::user(message).hint("`--set systems.NAME.settings.KEY=VALUE` gives any system a setting")
+            );
+        }
+    };
+    Ok(both.into_iter().zip(sides.iter().map(keys)).collect())
+}
+
+fn read<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, CliError> {
+    pairs.iter().map(|text| pair(option, text)).collect()
+}
+
+fn pair<'q>(option: &str, text: &'q str) -> Result<(&'q str, &'q str), CliError> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim(), value.trim())),
+        _ => Err(CliError::user(format!("`{option} {text}` is no setting with its value"))
+            .hint(format!("write it as `{option} {}=VALUE`", if text.is_empty() { "NAME" } else { text }))),
+    }
+}
+
+fn of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[SystemWord; 2], CliError> {
+    if sides[0] == sides[1] {
+        return Err(CliError::user("`--set-a` and `--set-b` are the same: both sides would be one system")
+            .hint("`--aa` measures a system against itself, to see how much its runs differ"));
+    }
+    let [a, b] = sides;
+    let names = [name(a).unwrap_or_else(|| "a".to_owned()), name(b).unwrap_or_else(|| "b".to_owned())];
+    Ok(names.map(|name| {
+        let label = system.label.as_ref().map_or_else(|| name.clone(), |label| format!("{label}-{name}"));
+        SystemWord { label: Some(label), ..system.clone() }
+    }))
+}
+
+/// The settings, unless that is too long.
+fn name(settings: &Settings<'_>) -> Option<String> {
+    if settings.is_empty() {
+        return Some(AS_IT_IS.to_owned());
+    }
+    let name = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(",");
+    (name.chars().count() <= LONGEST_NAME).then_some(name)
+}
+
+/// The settings of a side in a plan's text.
+fn keys(settings: &Settings<'_>) -> String {
+    let mut text = String::new();
+    for (name, value) in settings {
+        let is_bare = matches!(*value, "true" | "false") || value.parse::<i64>().is_ok_and(|n| n.to_string() == *value);
+        let value = if is_bare { (*value).to_owned() } else { quoted(value) };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "settings.{} = {value}", quoted_key(name));
+    }
+    text
+}
