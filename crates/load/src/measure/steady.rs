@@ -27,7 +27,10 @@ impl Steady {
             Some(Steadiness::Drifting { p, relative_change }) => {
                 let way = if relative_change < 0.0 { "fell" } else { "rose" };
                 let percent = relative_change.abs() * 100.0;
-                format!("{what} {way} by {percent:.0} % of its median from the first interval to the last (p = {p:.3})")
+                format!(
+                    "{what} {way} by {percent:.0} % of its median from the first interval to the last ({})",
+                    p_words(p)
+                )
             }
             Some(Steadiness::Bimodal { low, high, low_share }) => {
                 let percent = low_share * 100.0;
@@ -49,5 +52,25 @@ impl Steady {
             Steady::No(_) => Reading::Value(0.0),
         };
         Measurement::new("steady", "", Direction::Neither, Role::Diagnostic, reading)
+    }
+}
+
+/// Never `p = 0.000`.
+fn p_words(p: f64) -> String {
+    if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_p_is_no_zero() {
+        // Falls all the time, by too little at once to be a warm-up.
+        let rates: Vec<f64> =
+            (0..40).map(|index| 1000.0 - 10.0 * f64::from(index) + f64::from(index * 7 % 5)).collect();
+        let mark = Steady::judge(&rates, "the rate").mark().unwrap();
+        assert!(mark.detail.ends_with("(p < 0.001)"), "{}", mark.detail);
+        assert_eq!(p_words(0.0123), "p = 0.012");
     }
 }
