@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory as _, Parser as _};
 
 use self::line::{Line, is_option, is_sqlite, quote};
 pub use self::line::{has_sqlite_magic, system, typed};
-use self::words::{For, Meaning, VERBS};
+use self::words::{For, Meaning, SETTINGS, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;
 use crate::results::is_store;
@@ -315,8 +315,20 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
 fn leave_out_strange_words(line: &mut Line) {
     if For::verb(&line.verb) == Some(For::Measuring) && !line.words.iter().all(|word| is_strange(word)) {
         let strange: Vec<String> = line.words.extract_if(.., |word| is_strange(word)).collect();
+        let (settings, strange): (Vec<String>, Vec<String>) = strange.into_iter().partition(|word| is_setting(word));
+        for setting in settings {
+            line.note(SETTINGS);
+            line.options.extend(["--set-b".to_owned(), setting]);
+        }
         line.unknown.extend(strange.iter().map(|word| line::masked(word)));
     }
+}
+
+/// `work_mem=64MB`.
+fn is_setting(word: &str) -> bool {
+    let (name, value) = word.split_once('=').unwrap_or_default();
+    let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
+    is_name && !value.is_empty() && !value.contains(['/', ':'])
 }
 
 /// Whether it is neither a system, nor a plan, nor what is asked of one. A file that is not there may be meant all the same.
@@ -545,6 +557,18 @@ mod tests {
             (
                 "gate --max-p99 20ms --min-tps 500 -f my.sql postgres://h/d",
                 "etalon run postgres://h/d --script my.sql -o ci-results && etalon gate \"$(ls -t ci-results/*.etalon | head -n 1)\" --limit 'p99 <= 20ms' --limit 'tps >= 500'",
+            ),
+            (
+                "compare postgres://h/d postgres://h/d --set-b work_mem=1MB",
+                "etalon run postgres://h/d --set-b work_mem=1MB",
+            ),
+            (
+                "compare postgres://h/d --a-set jit=on --b-set jit=off -c 4",
+                "etalon run postgres://h/d --set-a jit=on --set-b jit=off -c 4",
+            ),
+            (
+                "setting synchronous_commit=off postgres://h/d",
+                "etalon run postgres://h/d --set-b synchronous_commit=off",
             ),
             ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
         ]);

@@ -157,6 +157,7 @@ impl Line {
                 Some(mix) => *mix = format!("{mix},{value}"),
                 None => self.option(option, value),
             },
+            Instead::Option(option, "") => self.option(option, value),
             Instead::Option(option, unit) => self.option(option, with_unit(&value, unit)),
             Instead::Key(key, unit) => self.option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.option("--set", format!("{key}={}", in_units(&value, power))),
@@ -256,6 +257,9 @@ impl Line {
         if let Some(mut url) = self.url.take() {
             self.take_parts(&mut url);
             self.place_url(&url);
+        }
+        if self.has_option(&["--set-a", "--set-b"]) {
+            self.words.dedup();
         }
         match For::verb(&self.verb) {
             Some(For::Measuring) => self.words.iter_mut().for_each(|word| *word = system(word)),

@@ -93,6 +93,9 @@ const BACKUPS: &str = "the plan `backup-compression` compares the codecs of a ba
 const P99: &str = "`--p99 20ms` looks for the most clients of whom 99 of 100 transactions are answered in this time";
 const HOLDS: &str = "`--limit` says what has to hold";
 const JUDGES: &str = "`etalon gate` judges the store of a run, and passes or fails";
+/// Also of a setting that stands among the words.
+pub const SETTINGS: &str =
+    "`--set-a` and `--set-b` are settings of the one system that is named: the sides of a comparison";
 const NOT_MEASURED: &str = "`etalon compare` measures nothing, so it takes no time: `etalon run` does";
 const IN_DISKS: &str = "a key of the workload `disk`: `etalon show workload:disk` lists them";
 
@@ -259,6 +262,8 @@ pub const OPTIONS: &[OtherOption] = &[
     taking(Measuring, &["--min-tps", "--min-throughput"], Instead::LeastRate, JUDGES),
     taking(Measuring, &["--limit", "--threshold"], Instead::Limit, JUDGES),
     taking(Measuring, &["--baseline"], Instead::Baseline, JUDGES),
+    taking(Measuring, &["--a-set", "--a-setting"], Instead::Option("--set-a", ""), SETTINGS),
+    taking(Measuring, &["--b-set", "--b-setting", "--setting"], Instead::Option("--set-b", ""), SETTINGS),
     taking(
         Measuring,
         &["-a", "--a", "--b", "-A", "-B", "--A", "--B", "--left", "--right", "--server", "--url", "--dsn"],
