@@ -109,6 +109,11 @@ pub trait Procedure: Send + Sync {
         false
     }
 
+    /// How often a run moves all of its data, for the time that is expected of it.
+    fn passes(&self) -> u32 {
+        1
+    }
+
     /// Whose tables it works on.
     fn tables(&self) -> Tables {
         Tables::Own

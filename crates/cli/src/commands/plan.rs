@@ -79,6 +79,8 @@ pub(super) struct Work {
     running: Duration,
     /// Cases that are a step, as long as it takes.
     steps: usize,
+    /// Some step works on data of others, whose size is not known.
+    is_least: bool,
     loading: Duration,
     /// How long the tables are checked, outside the measured parts.
     checking: Duration,
@@ -93,7 +95,8 @@ pub(super) struct Work {
 
 impl Work {
     fn expected(&self) -> ExpectedTime {
-        ExpectedTime { running: self.running, loading: self.loading + self.checking, steps: self.steps }
+        let Work { running, steps, is_least, .. } = *self;
+        ExpectedTime { running, loading: self.loading + self.checking, steps, is_least }
     }
 
     /// Makes loading take this many times as long, as on a busy machine.
@@ -173,9 +176,11 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
                 work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
             }
             Action::Step(procedure) if procedure.lasts_as_scheduled() => work.running += time_of_runs(plan, &case),
-            Action::Step(_) => {
+            Action::Step(procedure) => {
                 work.steps += 1;
-                let each = PREPARATION + Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
+                work.is_least |= task.tables() == Tables::None;
+                let moved_bytes = size_bytes as f64 * f64::from(procedure.passes());
+                let each = PREPARATION + Duration::from_secs_f64(moved_bytes / LOAD_BYTES_PER_S);
                 work.running += each * plan.schedule.rounds;
             }
         }
@@ -232,6 +237,8 @@ pub struct ExpectedTime {
     pub loading: Duration,
     /// Cases that are a step, which takes as long as it takes.
     pub steps: usize,
+    /// It takes no less; how much more is not known.
+    pub is_least: bool,
 }
 
 impl ExpectedTime {
@@ -262,8 +269,9 @@ fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
     (plan.schedule.warmup + length + PREPARATION) * usual_loads(case) * plan.schedule.rounds
 }
 
-/// `about 2:05:00 at most`, with a caution where the plan counts transactions; `whole` is the time of all its rounds.
-pub fn time_text(plan: &Plan, whole: Duration) -> String {
+/// `about 2:05:00 at most`, with a caution where the plan counts transactions, from the time of all its rounds.
+pub fn time_text(plan: &Plan, expected: ExpectedTime) -> String {
+    let whole = expected.whole();
     let ended = ended_by_time(plan, whole);
     let time = clock(ended.unwrap_or(whole));
     let bound = match (may_end_early(plan), seeks(plan)) {
@@ -272,6 +280,7 @@ pub fn time_text(plan: &Plan, whole: Duration) -> String {
         _ => "",
     };
     match plan.schedule.length {
+        Length::Duration(_) if expected.is_least => format!("at least {time}"),
         Length::Duration(_) => format!("about {time}{bound}"),
         Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
@@ -382,12 +391,13 @@ fn as_text(
         let _ =
             write!(text, "\n{}", wrapped(&format!("{line}; the time that they take is not counted below"), width, 4));
     }
-    let whole = work.expected().whole();
+    let expected = work.expected();
+    let whole = expected.whole();
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
         runs_text(plan),
-        time_text(plan, whole),
+        time_text(plan, expected),
         work.disk_bytes / 1_000_000
     );
     if work.checking >= Duration::from_secs(1) {

@@ -17,7 +17,7 @@ use workloads::system::Consent;
 use workloads::transactions::Shell;
 use workloads::workload::Grants;
 
-use super::plan::{lengthened_text, runs_text, time_text};
+use super::plan::{ExpectedTime, lengthened_text, runs_text, time_text};
 use super::report::conclude;
 use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
 use crate::ask::fit::Pace;
@@ -64,12 +64,8 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
-    let pace = if limit.is_some() { Some(Pace::here(&loaded.plan, registry)?) } else { None };
-    let expected = match pace {
-        Some(pace) => pace.expected(&loaded.plan),
-        None => super::plan::expected_time(&loaded.plan, registry),
-    };
-    announce(&loaded.plan, &path, registry, expected.unwrap_or_default().whole(), printer);
+    let expected = Pace::here(&loaded.plan, registry)?.expected(&loaded.plan).unwrap_or_default();
+    announce(&loaded.plan, &path, registry, expected, printer);
     if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
@@ -401,7 +397,7 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     }
 }
 
-fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: Duration, printer: Printer) {
+fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: ExpectedTime, printer: Printer) {
     let seed = plan.schedule.seed;
     printer.note(&format!(
         "{}: {}, {}, {}, {}, {}; seed {seed}",
@@ -412,7 +408,7 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: Duration, p
         runs_text(plan),
         time_text(plan, expected),
     ));
-    if let Some(text) = lengthened_text(plan, expected) {
+    if let Some(text) = lengthened_text(plan, expected.whole()) {
         printer.note(&text);
     }
     printer.note(&format!("store: {}", path.display()));

@@ -32,6 +32,11 @@ fn a_file_that_is_there_is_backed_up_and_stays_as_it_is() {
     let file = scene.path().join("my.db");
     made(&file);
     let before = std::fs::read(&file).unwrap();
+    // How much it holds is not known before.
+    for (tables, time) in [(TABLES, ", at least "), ("--quick", ", about ")] {
+        let planned = scene.etalon(&["plan", "backup-compression", tables, "--system", "sqlite:my.db"]);
+        assert!(planned.says(0, &[]).stdout.contains(time), "{}", planned.stdout);
+    }
     let said = backed_up(&scene, "sqlite:my.db", "s", &[]);
     assert!(said.contains("none  gzip   lz4    zstd") || said.contains("codec"), "{said}");
     assert_eq!(std::fs::read(&file).unwrap(), before);

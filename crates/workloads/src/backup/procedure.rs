@@ -87,6 +87,11 @@ impl crate::workload::Procedure for BackupProcedure {
         self.load.as_ref().map_or(0, |task| task.shape.connections())
     }
 
+    /// Backed up, restored, and both compared; the data are loaded before.
+    fn passes(&self) -> u32 {
+        4
+    }
+
     fn tables(&self) -> Tables {
         self.source.session_kind().tables()
     }
