@@ -2,15 +2,13 @@
 
 use model::NoValue;
 
-use crate::comparison::{Index, is_of_all};
+use crate::comparison::{ELAPSED, Index, is_of_all};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::spatial::mean;
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
 const WORKLOAD: &str = "queries";
-/// Before a query's name in the metric of its time.
-const ELAPSED: &str = "elapsed/";
 
 /// The user's own queries.
 pub const FAMILY: Family = Family {

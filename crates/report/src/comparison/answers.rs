@@ -9,6 +9,9 @@ use super::judging::Index;
 use super::row::{Comparison, NoVerdict};
 use crate::evidence::Evidence;
 
+/// Before a query's name in the metric of its time.
+pub const ELAPSED: &str = "elapsed/";
+
 /// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none is known.
 pub fn different_answers(
     index: &Index<'_>,
@@ -87,6 +90,33 @@ pub fn alike(evidence: &Evidence) -> Option<String> {
 /// other answers, then by what they lost or gained.
 pub fn largest_change_first(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
+}
+
+/// Gives each query its percent of A's time for all queries, which add up to 100.
+pub fn divide_the_whole(rows: &mut [Comparison]) {
+    let time_of = |row: &Comparison| {
+        let query = row.metric.id.strip_prefix(ELAPSED)?;
+        row.a.estimate.filter(|_| row.metric.role == Role::Primary && !is_of_all(query))
+    };
+    let mut parts: Vec<(usize, f64)> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        parts.extend(time_of(row).map(|time| (at, time)));
+    }
+    let all: f64 = parts.iter().map(|(_, time)| time).sum();
+    if all <= 0.0 || parts.len() < 2 {
+        return;
+    }
+    parts.iter_mut().for_each(|(_, part)| *part *= 100.0 / all);
+    // What whole numbers leave goes to those that lose most by it.
+    parts.sort_by(|(_, one), (_, other)| other.fract().total_cmp(&one.fract()));
+    let left = 100.0 - parts.iter().map(|(_, part)| part.floor()).sum::<f64>();
+    for (place, (at, part)) in parts.into_iter().enumerate() {
+        let more = if (place as f64) < left { 1.0 } else { 0.0 };
+        rows[at].share_of_whole = Some(part.floor() + more);
+    }
+    let is_whole =
+        |row: &Comparison| row.metric.id.strip_prefix(ELAPSED) == Some(ALL_QUERIES) && row.a.estimate.is_some();
+    rows.iter_mut().filter(|row| is_whole(row)).for_each(|row| row.share_of_whole = Some(100.0));
 }
 
 /// Whether a part of a metric's name is that of all queries together.

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use model::{DurabilityTier, Metric, Role, RunState};
 
-use super::answers::{cached_answers, different_answers, largest_change_first};
+use super::answers::{cached_answers, different_answers, divide_the_whole, largest_change_first};
 use super::disturbance::{self, Readings};
 use super::families::QUERIES;
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
@@ -151,6 +151,7 @@ impl<'a> Builder<'a> {
         let mut rows: Vec<Comparison> = rows.collect();
         if self.only_read(&cases_a) {
             largest_change_first(&mut rows);
+            divide_the_whole(&mut rows);
         }
         rows
     }

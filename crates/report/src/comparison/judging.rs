@@ -288,6 +288,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
         plan_differs,
+        share_of_whole: None,
         rounds_needed,
         warnings,
     }

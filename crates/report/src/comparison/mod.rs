@@ -1,6 +1,6 @@
 //! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
-pub(crate) use answers::is_of_all;
+pub(crate) use answers::{ELAPSED, is_of_all};
 mod answers;
 mod builder;
 mod centre;

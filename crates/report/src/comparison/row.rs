@@ -454,6 +454,8 @@ pub struct Comparison {
     /// Whether both sides answered the row's query by different plans; `None` if there is no query, or no plan of a side, or the
     /// sides are different products, which write plans each in its own way.
     pub plan_differs: Option<bool>,
+    /// What the row's query takes of A's time for all queries of its folder, in whole percent; `None` if there is no query, or no time.
+    pub share_of_whole: Option<f64>,
     /// Rounds that are missing to the minimum, or until an expected decision.
     pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.

@@ -257,8 +257,10 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
             clean(&apart.labels().join(" and "))
         ),
     };
+    let has_shares = set.rows().any(|row| row.share_of_whole.is_some());
+    let shares = if has_shares { " Of A: part of A's time for all queries." } else { "" };
     let text = format!(
-        "A, B: {}; B vs A: what they give, {ratio}{of}. ↑ higher is better, ↓ lower. {verdicts}{adjusted}",
+        "A, B: {}; B vs A: what they give, {ratio}{of}.{shares} ↑ higher is better, ↓ lower. {verdicts}{adjusted}",
         estimator_words(set)
     );
     wrapped(&text, width, 0)

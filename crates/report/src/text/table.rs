@@ -73,18 +73,20 @@ fn grid(
     options: &TextOptions,
 ) -> Grid {
     use Align::{Left, Right};
-    let mut grid = Grid::new(vec![Left, Right, Right, Right, Left, Left]);
-    let head = head(table, set, heads);
+    let has_shares = table.rows.iter().any(|row| row.share_of_whole.is_some());
+    let share = has_shares.then_some(Right);
+    let mut grid = Grid::new([Left, Right, Right, Right, Left].into_iter().chain(share).chain([Left]).collect());
+    let head = head(table, set, heads, has_shares);
     let head_widths: Vec<usize> = head.iter().map(GridCell::width).collect();
     grid.push(GridLine::Cells(head));
-    let mut cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
+    let mut cells: Vec<Vec<String>> = table.rows.iter().map(|row| cells(row, has_shares)).collect();
     let names: Vec<String> = match heads {
         Heads::Above => cells.iter_mut().map(|cells| std::mem::take(&mut cells[0])).collect(),
         Heads::Named | Heads::Letters => Vec::new(),
     };
     // What is left for the verdict on a row's first line.
     let room = options.width.saturating_sub(
-        (0..5)
+        (0..head_widths.len() - 1)
             .map(|column| cells.iter().map(|row| row[column].width()).fold(head_widths[column], usize::max) + 2)
             .sum(),
     );
@@ -118,7 +120,7 @@ fn grid(
     grid
 }
 
-fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
+fn head(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool) -> Vec<GridCell> {
     let interval = if table.rows.iter().any(|row| row.estimate.is_some()) {
         format!("{} interval", percent(set.rules.level, Script::Plain))
     } else {
@@ -126,8 +128,9 @@ fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
     };
     let [a, b] = pair_apart(&clean(&table.a), &clean(&table.b), LONGEST_SIDE);
     let (a, b) = (side_head(heads, SideLetter::A, &a), side_head(heads, SideLetter::B, &b));
-    let head = [String::new(), a, b, "B vs A".to_owned(), interval, "verdict".to_owned()];
-    head.into_iter().map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
+    let share = has_shares.then(|| "of A".to_owned());
+    let figures = [String::new(), a, b, "B vs A".to_owned(), interval].into_iter().chain(share);
+    figures.chain(["verdict".to_owned()]).map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
 fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
@@ -138,7 +141,7 @@ fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
 }
 
 /// All but the verdict.
-fn cells(row: &Comparison) -> [String; 5] {
+fn cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     let unit = row_unit(row);
     let name = clipped(&clean(&metric_name(&row.metric.id)), LONGEST_METRIC);
     let of_unit = format!("{} {}", clipped(&clean(unit.name()), LONGEST_UNIT), arrow(row.metric.direction));
@@ -152,7 +155,9 @@ fn cells(row: &Comparison) -> [String; 5] {
             (change.point(Script::Plain), interval.unwrap_or_default())
         },
     );
-    [format!("{indent}{name}"), figure_text(&row.a, &unit), figure_text(&row.b, &unit), point, interval]
+    let share = row.share_of_whole.map_or_else(String::new, |share| format!("{share} %"));
+    let figures = [format!("{indent}{name}"), figure_text(&row.a, &unit), figure_text(&row.b, &unit), point, interval];
+    figures.into_iter().chain(has_shares.then_some(share)).collect()
 }
 
 fn figure_text(side: &Side, unit: &RowUnit<'_>) -> String {
