@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
 use model::{
-    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, RowSoFar, RunRecord, RunState, Standing,
-    Stop,
+    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, Role, RowSoFar, RunRecord, RunState,
+    Standing, Stop,
 };
 use workloads::system::{Notice, Notices};
 
@@ -266,9 +266,10 @@ fn worth_a_word(mark: &Mark) -> bool {
     mark.kind != model::MarkKind::Note
 }
 
-/// The first primary metric with its unit.
+/// The first primary metric with its unit, or the first of all where none is primary.
 fn headline(measurements: &[Measurement]) -> String {
-    match measurements.first() {
+    let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
+    match primary.or(measurements.first()) {
         Some(Measurement { metric, reading: Reading::Value(value) }) => format!("{} {}", figure(*value), metric.unit),
         Some(Measurement { metric, reading: Reading::Unavailable(reason) }) => format!("{} n/a: {reason}", metric.id),
         None => "no measurement".to_owned(),

@@ -22,6 +22,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Interval between two looks at a server that must give the same.
 const STAYS_FOR: Duration = Duration::from_millis(100);
+/// Readings of a server's facts after which a change that it goes on with is given up: half a minute of pauses.
+const MOST_READINGS: u32 = 300;
+const SETTLE: &str = "wait until the server stays as its change makes it";
 
 /// A change that is made in a server, or may be.
 #[derive(Clone, Debug)]
@@ -234,17 +237,25 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Reads what a server is once it stays so: some take new settings after they have said so.
+    /// Reads a server's facts until two readings agree, because some servers confirm a new setting before they use it.
+    ///
+    /// # Errors
+    /// It does not settle within [`MOST_READINGS`], or the user ends it.
     fn settled_facts(&self, server: &str) -> Result<Facts, Failure> {
         let mut facts = self.facts_now(server)?;
-        loop {
+        let mut differing = String::new();
+        for _ in 0..MOST_READINGS {
+            if self.is_interrupted() {
+                return Err(Failure::new(FailureKind::Interrupted, SETTLE, "the user ended it"));
+            }
             thread::sleep(STAYS_FOR);
             let now = self.facts_now(server)?;
-            if now.changes_since(&facts).is_empty() {
-                return Ok(now);
-            }
+            let changes = now.changes_since(&facts);
+            let Some(change) = changes.first() else { return Ok(now) };
+            differing.clone_from(&change.name);
             facts = now;
         }
+        Err(Failure::new(FailureKind::Other, SETTLE, format!("`{differing}` changes from one reading to the next")))
     }
 
     fn session_at(&self, server: &str) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
