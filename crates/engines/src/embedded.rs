@@ -183,7 +183,7 @@ impl EmbeddedFile {
 
     /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
     pub fn reset_words(&self, data: &Dataset) -> Option<String> {
-        data.has_tables().then(|| workloads::reset::of_files(self.reset, folder_of(&self.path)))
+        data.has_tables().then(|| workloads::reset::words_for_files(self.reset, folder_of(&self.path)))
     }
 
     /// Serves `System::kept_bytes`.

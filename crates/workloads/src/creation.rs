@@ -98,6 +98,7 @@ fn numbers(from: i64, to: i64) -> String {
     format!("({})", selects.join(" UNION ALL "))
 }
 
+/// Reads a sum, which some servers send as text.
 fn number(datum: &Datum) -> Option<f64> {
     match datum {
         Datum::Int(number) => Some(*number as f64),

@@ -29,8 +29,8 @@ pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
     asked.map_or(Ok(()), |reset| Err(refused(reset, "it has no tables that étalon would bring back", &[])))
 }
 
-/// The way and, after a colon, what a reader must know of it, where files in that folder are copied.
-pub fn of_files(reset: Reset, folder: &Path) -> String {
+/// Names the reset and, for a clone, says whether its copies share blocks, which it tries with a small file in `folder`.
+pub fn words_for_files(reset: Reset, folder: &Path) -> String {
     match reset {
         Reset::Clone if host::copy::can_share(folder) => {
             format!("{reset}: a run pays for each block that it is the first to write")

@@ -268,8 +268,8 @@ impl Server for MySqlServer {
         counters::settings(client).map(|settings| facts::setting_facts(&settings))
     }
 
-    /// Log that is written through is not synced again, one that is mapped into memory not by a call that is counted, and Amazon
-    /// Aurora has none on a device of its own.
+    /// Says no where a commit may end without a sync that the server counts: on another default engine than InnoDB, with a log
+    /// written through or mapped into memory, and on Amazon Aurora, which keeps its log elsewhere.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_through = has_setting(facts, "innodb_flush_method", "o_dsync")
             || has_setting(facts, "innodb_log_file_write_through", "on");

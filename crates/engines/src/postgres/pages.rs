@@ -199,7 +199,7 @@ impl PagesDialect for Pages {
         "SELECT pg_catalog.pg_stat_get_tuples_inserted('tio'::pg_catalog.regclass)"
     }
 
-    /// Each row has a block of its own.
+    /// Counts the rows of these numbers, and their fewest and most bytes, by place: each row has a block of its own.
     fn sampled(&self, numbers: &[u64]) -> Option<String> {
         let places: Vec<String> = numbers.iter().map(|number| format!("'({},1)'", number - 1)).collect();
         let bytes = "pg_catalog.octet_length(tio_data)";

@@ -37,6 +37,7 @@ pub(crate) enum Ownership {
     Scattered,
 }
 
+/// Says whose the server is and, of étalon's own, whether all its data lie in one folder.
 pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
     if system.server.is_none() {
         return Ownership::Others;
@@ -80,7 +81,7 @@ impl<S: Server> ServerSystem<S> {
             return copies.words(reset);
         }
         match self.private().and_then(|private| private.data().ok()) {
-            Some(data) => workloads::reset::of_files(reset, &data),
+            Some(data) => workloads::reset::words_for_files(reset, &data),
             None => reset.to_string(),
         }
     }

@@ -72,15 +72,15 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     let role = if goodput.is_some() { Role::Secondary } else { Role::Primary };
     figures.rate("throughput", "requests/s", role, throughput);
     figures.rate("goodput", "requests/s", Role::Primary, goodput);
-    figures.response("mean", latency(json, "Average"));
-    figures.response("min", latency(json, "Minimum"));
-    figures.response("max", latency(json, "Maximum"));
+    figures.response("mean", latency_us(json, "Average"));
+    figures.response("min", latency_us(json, "Minimum"));
+    figures.response("max", latency_us(json, "Maximum"));
     // Its latencies are of all requests, also of those that it counts as aborted.
     figures.has_failed = false;
     for (rank, name) in
         [(50.0, "Median"), (90.0, "90th Percentile"), (95.0, "95th Percentile"), (99.0, "99th Percentile")]
     {
-        figures.percentile(rank, latency(json, name));
+        figures.percentile(rank, latency_us(json, name));
     }
     result.measurements = figures.measurements;
     let server = [json.get("DBMS Type").and_then(Json::as_str), json.get("DBMS Version").and_then(Json::as_str)];
@@ -88,7 +88,7 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     result
 }
 
-fn latency(json: &Json, name: &str) -> Option<f64> {
+fn latency_us(json: &Json, name: &str) -> Option<f64> {
     json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
 }
 

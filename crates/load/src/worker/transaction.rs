@@ -300,7 +300,8 @@ where
         self.count_completed(kind, began_ns, lasted_ns);
     }
 
-    /// Since when a client's transaction takes its place: while it waits for a pool, the connection is another's.
+    /// The instant from which a transaction counts as work in the measured part: when it was due, but in a closed loop with a pool
+    /// when it was sent, since another client had the connection before.
     fn span_begins_ns(&self, client: usize) -> u64 {
         let slot = &self.slots[client];
         match (&self.access, self.rules.starts) {

@@ -120,7 +120,7 @@ pub(super) fn read(
 /// Flattens inline tables to dotted names; unknown keys are reported.
 fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
     let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
-    for name in key_names(workload).map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
+    for name in declared_keys(workload).map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
         if !known.contains(&name) {
             known.push(name);
         }
@@ -128,8 +128,9 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
     Section { place: place.to_owned(), entries }.refuse_unknown(&known, schedules_key, problems);
     let mut keys = Vec::with_capacity(entries.len());
     for entry in entries.iter().filter(|entry| known.contains(&entry.key.as_str())) {
-        let inner: Vec<&str> =
-            key_names(workload).filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.')).collect();
+        let inner: Vec<&str> = declared_keys(workload)
+            .filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.'))
+            .collect();
         match &entry.value.data {
             _ if inner.is_empty() => keys.push(entry.clone()),
             Data::Table(table) if !table.is_empty() => {
@@ -158,7 +159,7 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
     keys
 }
 
-fn key_names(workload: &WorkloadSpec) -> impl Iterator<Item = &str> {
+fn declared_keys(workload: &WorkloadSpec) -> impl Iterator<Item = &str> {
     workload.keys.iter().map(|spec| spec.name)
 }
 

@@ -129,7 +129,7 @@ fn mean_share(points: &[RunPoint]) -> Option<f64> {
     (!points.is_empty()).then(|| sum / points.len() as f64)
 }
 
-/// Drops share rows without failures unless asked for by name: a known answer is no question.
+/// Drops rows of failures where no run failed, unless they were asked for by name; tables that are empty then go, too.
 pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
         table.rows.retain(|row| {

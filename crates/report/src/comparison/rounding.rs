@@ -19,8 +19,9 @@ pub fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     [a, b].into_iter().filter_map(|side| stats::clock_step(side.values())).reduce(f64::max)
 }
 
-/// Finds the step of values that another tool printed: of the decimals that it prints, or else of those that the values have.
-/// Whatever unit a time was converted to, it was printed in the one in which it has one to three digits before the point.
+/// Finds how coarsely another tool rounded these values, in the metric's unit: from the decimals that it is known to print, else
+/// from the digits of a side whose values hardly vary. A time is taken to be printed in the unit that leaves one to three digits
+/// before the point.
 fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     if let Some(step) = step_of_tool(evidence, cases, metric) {
         return Some(step);

@@ -601,7 +601,7 @@ fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), Compare
     }
 }
 
-/// What was asked for; and what failed, which a reader of one metric must see, too.
+/// Shows what the filter asks for, and always the whole run's share of failures.
 pub(super) fn is_shown(filter: &MetricFilter, metric: &Metric) -> bool {
     filter.shows(metric) || metric.id == FAILED_SHARE
 }
