@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-pub(super) use os::{mounts_of, resolved, split};
+#[cfg(unix)]
+pub(super) use os::mounts_of;
+pub(super) use os::{resolved, split};
 
 use super::{existing, mounts_over};
 
@@ -39,12 +41,14 @@ mod os {
     use std::io;
     use std::path::{Path, PathBuf};
 
+    #[cfg(unix)]
     use crate::system::mounts::Mount;
 
     pub(super) fn has_own_view(_: u32) -> bool {
         false
     }
 
+    #[cfg(unix)]
     pub(in super::super) fn mounts_of(_: u32) -> Result<Vec<Mount>, String> {
         Err("the mounts of another process are read on Linux only".to_owned())
     }
