@@ -64,13 +64,13 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let tried = "read the server's facts";
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
-    let version = client.one("SELECT version()").map_err(failing_to(tried))?;
+    let version = client.one("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
     facts.entries.extend(settings(client)?.entries);
     add_instance(&mut facts, client);
     facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
-    if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
+    if let Ok(compiles) = client.one("SELECT pg_catalog.pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
     add_database(&mut facts, client).map_err(failing_to(tried))?;
