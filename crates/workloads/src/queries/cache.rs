@@ -22,10 +22,13 @@ const PAIRS: usize = 5;
 /// Makes each comment unlike those before.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
+/// Stands behind a query of étalon's, and before its number.
+pub(super) const REMARK: &str = "\n/* etalon ";
+
 /// A statement in a wording that no cache has met: its plan is the same.
 pub fn reword(sql: &str) -> String {
     let number = ASKED.fetch_add(1, Ordering::Relaxed);
-    format!("{sql}\n/* etalon {:x} {number:x} */", host::clock::unix_ms())
+    format!("{sql}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
 }
 
 /// Whether times tell an answer from a cache from one that the engine made: not where it keeps plans by their text, which takes longer

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::cache::REMARK;
 use super::source::{READING, WordAt, piece_length, words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
@@ -217,9 +218,9 @@ fn first_table(sql: &str) -> String {
     letters.collect::<String>().replace('_', "-")
 }
 
-/// A program may put comments before its statement, which would be read as étalon's own.
+/// A program may put comments before its statement, which would be read as étalon's own, and étalon itself puts one behind it.
 fn without_remarks(sql: &str) -> &str {
-    let mut rest = sql.trim();
+    let mut rest = sql.split(REMARK).next().unwrap_or_default().trim();
     while rest.starts_with("--") {
         rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
     }
@@ -314,6 +315,11 @@ mod tests {
 
     fn statement(text: &str, total_s: f64) -> Remembered {
         Remembered { text: Some(text.to_owned()), statements: 1, calls: 4.0, total_s, ..Remembered::default() }
+    }
+
+    #[test]
+    fn what_etalon_writes_behind_a_query_is_not_the_users() {
+        assert_eq!(without_remarks(&super::super::cache::reword("-- theirs\nSELECT 1")), "SELECT 1");
     }
 
     #[test]
