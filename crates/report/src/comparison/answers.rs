@@ -92,15 +92,17 @@ pub fn largest_change_first(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
 }
 
+/// A's time of a row's query.
+fn time_on_a(row: &Comparison) -> Option<f64> {
+    let query = row.metric.id.strip_prefix(ELAPSED)?;
+    if row.metric.role == Role::Primary && !is_of_all(query) { row.a.estimate } else { None }
+}
+
 /// Gives each query its percent of A's time for all queries, which add up to 100.
 pub fn divide_the_whole(rows: &mut [Comparison]) {
-    let time_of = |row: &Comparison| {
-        let query = row.metric.id.strip_prefix(ELAPSED)?;
-        row.a.estimate.filter(|_| row.metric.role == Role::Primary && !is_of_all(query))
-    };
     let mut parts: Vec<(usize, f64)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        parts.extend(time_of(row).map(|time| (at, time)));
+        parts.extend(time_on_a(row).map(|time| (at, time)));
     }
     let all: f64 = parts.iter().map(|(_, time)| time).sum();
     if all <= 0.0 || parts.len() < 2 {
@@ -114,9 +116,9 @@ pub fn divide_the_whole(rows: &mut [Comparison]) {
         let more = if (place as f64) < left { 1.0 } else { 0.0 };
         rows[at].share_of_whole = Some(part.floor() + more);
     }
-    let is_whole =
-        |row: &Comparison| row.metric.id.strip_prefix(ELAPSED) == Some(ALL_QUERIES) && row.a.estimate.is_some();
-    rows.iter_mut().filter(|row| is_whole(row)).for_each(|row| row.share_of_whole = Some(100.0));
+    for row in rows.iter_mut().filter(|row| row.metric.id.strip_prefix(ELAPSED) == Some(ALL_QUERIES)) {
+        row.share_of_whole = row.a.estimate.map(|_| 100.0);
+    }
 }
 
 /// Whether a part of a metric's name is that of all queries together.

@@ -238,8 +238,8 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         withheld.as_ref().map_or_else(|| estimate_matched(&matched, metric, rules, seed), |_| (None, None));
     let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
-    warnings.extend(missing_values(&side_a, SideLetter::A).into_iter().chain(missing_values(&side_b, SideLetter::B)));
     let clock = clock_step(metric, &sample_a, &sample_b);
+    warnings.extend(missing_values(&side_a, SideLetter::A).into_iter().chain(missing_values(&side_b, SideLetter::B)));
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
@@ -267,9 +267,8 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| repeated.err())
         .or_else(|| undecided_by_bounds(&side_a, &side_b, estimate.as_ref(), rules))
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
-        .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
+        .or_else(|| (!is_judged).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
-    let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
     let estimate = if rules.unjudged().is_none() { estimate } else { None };
     warnings.extend(estimate.iter().flat_map(doubts));
     fill_detectable(&mut warnings, estimate.as_ref());
@@ -285,11 +284,11 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         change: centre::exact(change, estimate.as_ref(), rules),
         estimate,
         // Replaced by `families::judge` unless something prevents a verdict.
+        rounds_needed: no_verdict.as_ref().and_then(NoVerdict::rounds_missing),
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
         plan_differs,
         share_of_whole: None,
-        rounds_needed,
         warnings,
     }
 }

@@ -310,6 +310,11 @@ fn between_rounds(last_before: Option<u32>, first_after: u32) -> String {
 }
 
 impl NoVerdict {
+    /// Rounds that are missing to the fewest with which there is a verdict.
+    pub fn rounds_missing(&self) -> Option<u32> {
+        if let NoVerdict::TooFewRounds { missing } = self { Some(*missing) } else { None }
+    }
+
     /// The reason without a full stop.
     pub fn text(&self) -> String {
         match self {
