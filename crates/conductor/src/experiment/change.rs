@@ -22,9 +22,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Interval between two looks at a server that must give the same.
 const STAYS_FOR: Duration = Duration::from_millis(100);
-/// Readings of a server's facts after which a change that it goes on with is given up: half a minute of pauses.
-const MOST_READINGS: u32 = 300;
-const SETTLE: &str = "wait until the server stays as its change makes it";
+/// Readings of a server's facts after which a change that it goes on with is given up: ten seconds of pauses.
+const MOST_READINGS: u32 = 100;
+const SETTLE: &str = "wait until the server stays as it is";
 
 /// A change that is made in a server, or may be.
 #[derive(Clone, Debug)]
@@ -240,14 +240,11 @@ impl Conductor<'_> {
     /// Reads a server's facts until two readings agree, because some servers confirm a new setting before they use it.
     ///
     /// # Errors
-    /// It does not settle within [`MOST_READINGS`], or the user ends it.
+    /// It does not settle within [`MOST_READINGS`]. Ctrl-C does not end it: the change is undone behind it, too.
     fn settled_facts(&self, server: &str) -> Result<Facts, Failure> {
         let mut facts = self.facts_now(server)?;
         let mut differing = String::new();
         for _ in 0..MOST_READINGS {
-            if self.is_interrupted() {
-                return Err(Failure::new(FailureKind::Interrupted, SETTLE, "the user ended it"));
-            }
             thread::sleep(STAYS_FOR);
             let now = self.facts_now(server)?;
             let changes = now.changes_since(&facts);
