@@ -336,6 +336,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_told_by_its_primary_metric() {
+        let measured =
+            |id: &str, role: Role, value: f64| Measurement::value(id, id, model::Direction::Higher, role, value);
+        let of_order_entry = [measured("tx/s", Role::Secondary, 250.0), measured("NOPM", Role::Primary, 6_700.0)];
+        assert_eq!(headline(&of_order_entry), "6700 NOPM");
+        assert_eq!(headline(&of_order_entry[..1]), "250 tx/s");
+        assert_eq!(headline(&[]), "no measurement");
+    }
+
+    #[test]
     fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
         let said = |standings: &[Standing], is_late: bool| {
             said_of_look(

@@ -21,7 +21,10 @@ pub const EMPTY: &str = "is empty";
 /// The system does not answer.
 pub fn rows_held(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<String, &'static str>, Failure> {
     let mut held = BTreeMap::new();
-    let Some(dialect) = system.dialect().contents().filter(|_| !programs.is_empty()) else { return Ok(held) };
+    if programs.is_empty() {
+        return Ok(held);
+    }
+    let Some(dialect) = system.dialect().contents() else { return Ok(held) };
     let mut session = system.session(SessionKind::OnTablesOfOthers)?;
     let mut tables: Vec<String> = session.query(dialect.columns())?.iter().map(|row| text(row.first())).collect();
     tables.dedup();
@@ -31,7 +34,7 @@ pub fn rows_held(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<
             continue;
         }
         if let Some(holds) = holds_rows(&mut *session, dialect, &table) {
-            // Of tables of one name in several schemas, one with rows may be the one that is meant.
+            // Where several schemas have a table of that name, one with rows may be the one that is meant.
             let said = held.entry(name).or_insert(EMPTY);
             *said = if holds { HOLDS_ROWS } else { *said };
         }

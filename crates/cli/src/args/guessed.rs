@@ -570,6 +570,7 @@ mod tests {
                 "setting synchronous_commit=off postgres://h/d",
                 "etalon run postgres://h/d --set-b synchronous_commit=off",
             ),
+            ("gate x.etalon --sla 'tps >= 500'", "etalon gate x.etalon --limit 'tps >= 500'"),
             ("bench --A sqlite:a.db --B sqlite:b.db", "etalon run sqlite:a.db sqlite:b.db"),
         ]);
         assert!(said("run postgres -h").contains("Usage"));

@@ -37,7 +37,10 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
             keyword.push(c);
         }
         skip_blanks(&mut rest);
-        rest.next_if_eq(&'=').filter(|_| !keyword.is_empty())?;
+        if keyword.is_empty() {
+            return None;
+        }
+        rest.next_if_eq(&'=')?;
         skip_blanks(&mut rest);
         let value = value(&mut rest)?;
         if !value.is_empty() {

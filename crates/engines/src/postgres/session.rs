@@ -146,8 +146,8 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
             let cause = "it can be set only in the server's configuration, and étalon does not change a server that it did not start";
             let hint = format!(
                 "a change of the server that étalon makes and undoes: `--change \"ALTER SYSTEM SET {name} = '{}'; SELECT pg_reload_conf()\" \
-                 --undo 'ALTER SYSTEM RESET {name}; SELECT pg_reload_conf()'`, with `SET {name} = 'OLD'` for `RESET` if `ALTER SYSTEM` had set it before; or let étalon start one: `server = {{ engine = \
-                 \"postgres\" }}` in place of `url`",
+                 --undo 'ALTER SYSTEM RESET {name}; SELECT pg_reload_conf()'`, with `SET {name} = 'OLD'` for `RESET` if `ALTER SYSTEM` \
+                 had set it before; or let étalon start one: `server = {{ engine = \"postgres\" }}` in place of `url`",
                 value.replace('\'', "''")
             );
             Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint(hint))

@@ -49,6 +49,28 @@ pub fn add_plans(made: &mut Made, plan: impl Fn(&str, &str, u32) -> Result<&'sta
     }
 }
 
+/// Thirds that are rounded one by one would be 99.
+#[test]
+fn shares_of_the_whole_add_up_to_100() {
+    let mut made = queries(|_, _| 8.0);
+    for stored in &mut made.evidence.measurements {
+        let (metric, reading) = (&mut stored.measurement.metric, &mut stored.measurement.reading);
+        if metric.id.starts_with("elapsed/q") {
+            *reading = Reading::Value(10.0);
+        } else if metric.id == "answer/q1" {
+            metric.id = "elapsed/q3".to_owned();
+            (metric.role, metric.unit, *reading) = (Role::Primary, "ms".to_owned(), Reading::Value(10.0));
+            metric.direction = Direction::Lower;
+        }
+    }
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let shares: Vec<Option<f64>> =
+        set.rows().filter(|row| row.metric.id.starts_with("elapsed/q")).map(|row| row.share_of_whole).collect();
+    assert_eq!(shares.len(), 3);
+    assert_eq!(shares.iter().flatten().sum::<f64>(), 100.0, "{shares:?}");
+    assert!(shares.contains(&Some(34.0)) && shares.contains(&Some(33.0)), "{shares:?}");
+}
+
 #[test]
 fn a_plan_that_differs_or_changes_is_said() {
     let mut made = queries(|_, _| 8.0);

@@ -453,14 +453,12 @@ fn seconds(value: &str) -> Option<f64> {
 
 /// What has to hold: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
 fn limit(value: &str) -> String {
-    let (metric, bound) = match value.split_once(['<', '>', '=']) {
-        Some((_, _)) if value.contains('>') => return value.replace('>', " >= ").replace("= =", "="),
-        Some((metric, bound)) => (metric.trim(), bound.trim_start_matches('=').trim()),
-        None => ("p99", value),
-    };
-    match metric {
-        rate @ ("tps" | "throughput" | "qps") if !value.contains('<') => format!("{rate} >= {bound}"),
-        time => format!("{time} <= {}", with_unit(bound, "ms")),
+    let Some(at) = value.find(['<', '>', '=']) else { return format!("p99 <= {}", with_unit(value, "ms")) };
+    let (metric, bound) = (value[..at].trim(), value[at..].trim_start_matches(['<', '>', '=']).trim());
+    match &value[at..=at] {
+        ">" => format!("{metric} >= {bound}"),
+        "=" if ["tps", "throughput", "qps"].contains(&metric) => format!("{metric} >= {bound}"),
+        _ => format!("{metric} <= {}", with_unit(bound, "ms")),
     }
 }
 
