@@ -18,7 +18,7 @@ use load::observer::{Observer, TablesProgress};
 use load::run::{LoadRun, ServerCounters};
 use load::surroundings::Surroundings;
 use workloads::dataset::{Dataset, Dialect, Tables};
-use workloads::held;
+use workloads::empty_tables;
 use workloads::session::{Session, SessionKind};
 use workloads::step::{self, StepContext};
 use workloads::system::{LoadProgress, OpenRequest, Presence, System};
@@ -331,8 +331,8 @@ impl Site for Here {
         for (name, values) in facts_of_loads(cases) {
             facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
         }
-        for (table, held) in held::rows_held(system, &programs_on_tables_of_others(cases))? {
-            facts.passing(format!("{}{table}", held::TABLE), held);
+        for (table, held) in empty_tables::which_hold_rows(system, &programs_on_tables_of_others(cases))? {
+            facts.passing(format!("{}{table}", empty_tables::TABLE), held);
         }
         let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
         let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();

@@ -7,7 +7,7 @@ pub mod contents;
 pub mod creation;
 pub mod dataset;
 pub mod disk;
-pub mod held;
+pub mod empty_tables;
 pub mod made;
 pub mod order_entry;
 pub mod pages;

@@ -8,7 +8,7 @@ use model::{Facts, Mark, RunRecord};
 use super::{Conductor, ExperimentError, system_error};
 use load::error::{Failure, FailureKind};
 use load::observer::Observer;
-use workloads::held::{EMPTY, HOLDS_ROWS, TABLE};
+use workloads::empty_tables::{EMPTY, HOLDS_ROWS, TABLE};
 
 /// Facts of an instance that change without another one taking its place.
 pub(super) const PASSING: [&str; 2] = ["started", SETTINGS_READ];

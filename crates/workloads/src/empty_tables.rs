@@ -19,7 +19,7 @@ pub const EMPTY: &str = "is empty";
 ///
 /// # Errors
 /// The system does not answer.
-pub fn rows_held(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<String, &'static str>, Failure> {
+pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<String, &'static str>, Failure> {
     let mut held = BTreeMap::new();
     if programs.is_empty() {
         return Ok(held);
