@@ -7,7 +7,6 @@ use std::time::Duration;
 use host::blocks::Access;
 use serde::{Deserialize, Serialize};
 
-use crate::backup::contents::ContentsDialect;
 use crate::order_entry::OrderEntryDialect;
 use crate::queries::StatementStatistics;
 use load::datum::Datum;
@@ -211,6 +210,23 @@ pub struct Explain {
     pub prefix: &'static str,
     /// Writes the answer's rows as a plan: without costs, numbers of rows and times, which are others each time.
     pub plan: fn(&[Vec<Datum>]) -> String,
+}
+
+/// How an engine reads tables of which étalon knows nothing.
+pub trait ContentsDialect: Sync {
+    /// Gives table and column of every column of every table that a backup holds, as they stand in statements, a table's columns in
+    /// their order.
+    fn columns(&self) -> &'static str;
+
+    /// Gives a row if the table has one.
+    fn first_row(&self, table: &str) -> String {
+        format!("SELECT 1 FROM {table} LIMIT 1")
+    }
+
+    /// Gives the number of a table's rows, and a sum over their values that no order of rows changes. `None`: étalon reads the rows.
+    fn digest(&self, _table: &str, _columns: &[String]) -> Option<String> {
+        None
+    }
 }
 
 /// How an engine writes common SQL.

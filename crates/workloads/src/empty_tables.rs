@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use load::error::Failure;
 
-use crate::backup::contents::ContentsDialect;
+use crate::dataset::ContentsDialect;
 use crate::session::{Session, SessionKind, text};
 use crate::system::System;
 use crate::transactions::Program;

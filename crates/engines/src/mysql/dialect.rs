@@ -5,8 +5,8 @@ use super::order_entry::Procedures;
 use super::statements::Digests;
 use crate::mysql::lane::own_words;
 use load::datum::Datum;
-use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect, Explain, Nulls, Table};
+
+use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain, Nulls, Table};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
 use workloads::session::text;

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::order_entry::Procedures;
 use super::statements::PgStatStatements;
-use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect, Explain};
+
+use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
 use workloads::session::text;

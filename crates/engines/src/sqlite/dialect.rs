@@ -2,8 +2,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use load::datum::Datum;
-use workloads::backup::contents::ContentsDialect;
-use workloads::dataset::{ColumnKind, Dialect, Explain, Nulls, Table};
+
+use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain, Nulls, Table};
 use workloads::session::text;
 
 pub(super) struct SqliteDialect;

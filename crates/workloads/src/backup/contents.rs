@@ -9,23 +9,6 @@ use load::error::{Failure, FailureKind};
 
 const TRIED: &str = "read the whole database";
 
-/// How an engine reads tables of which étalon knows nothing.
-pub trait ContentsDialect: Sync {
-    /// Gives table and column of every column of every table that a backup holds, as they stand in statements, a table's columns in
-    /// their order.
-    fn columns(&self) -> &'static str;
-
-    /// Gives a row if the table has one.
-    fn first_row(&self, table: &str) -> String {
-        format!("SELECT 1 FROM {table} LIMIT 1")
-    }
-
-    /// Gives the number of a table's rows, and a sum over their values that no order of rows changes. `None`: étalon reads the rows.
-    fn digest(&self, _table: &str, _columns: &[String]) -> Option<String> {
-        None
-    }
-}
-
 /// Each table's rows and their checksum.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Contents(BTreeMap<String, (u64, String)>);

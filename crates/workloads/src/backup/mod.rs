@@ -4,7 +4,7 @@ pub mod archive;
 pub mod backups;
 mod claims;
 pub mod codec;
-pub mod contents;
+mod contents;
 mod data;
 mod during;
 mod figures;
