@@ -140,6 +140,11 @@ fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     }
 }
 
+/// A query that took some time is no 0 %.
+fn share_text(percent: f64) -> String {
+    if percent < 1.0 { "< 1 %".to_owned() } else { format!("{percent} %") }
+}
+
 /// All but the verdict.
 fn cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     let unit = row_unit(row);
@@ -155,7 +160,7 @@ fn cells(row: &Comparison, has_shares: bool) -> Vec<String> {
             (change.point(Script::Plain), interval.unwrap_or_default())
         },
     );
-    let share = row.share_of_whole.map_or_else(String::new, |share| format!("{share} %"));
+    let share = row.share_of_whole.map_or_else(String::new, share_text);
     let figures = [format!("{indent}{name}"), figure_text(&row.a, &unit), figure_text(&row.b, &unit), point, interval];
     figures.into_iter().chain(has_shares.then_some(share)).collect()
 }

@@ -69,6 +69,14 @@ fn shares_of_the_whole_add_up_to_100() {
     assert_eq!(shares.len(), 3);
     assert_eq!(shares.iter().flatten().sum::<f64>(), 100.0, "{shares:?}");
     assert!(shares.contains(&Some(34.0)) && shares.contains(&Some(33.0)), "{shares:?}");
+    for stored in &mut made.evidence.measurements {
+        if stored.measurement.metric.id == "elapsed/q3" {
+            stored.measurement.reading = Reading::Value(0.01);
+        }
+    }
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let text = report::text::render(&set, &report::text::TextOptions::default());
+    assert!(text.contains(" < 1 %  ") && !text.contains(" 0 %  "), "{text}");
 }
 
 #[test]
