@@ -64,7 +64,8 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
-    let expected = Pace::here(&loaded.plan, registry)?.expected(&loaded.plan).unwrap_or_default();
+    // A plan that cannot be run is refused below, with the place of the benchmark in it.
+    let expected = Pace::here(&loaded.plan, registry).and_then(|pace| pace.expected(&loaded.plan)).unwrap_or_default();
     announce(&loaded.plan, &path, registry, expected, printer);
     if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
