@@ -179,12 +179,16 @@ fn my_user() -> &'static [&'static str] {
 fn my_server(program: PathBuf, options: &[&str], install: impl FnOnce(&Path) -> Command) -> Database {
     let folder = folder_of("mysql");
     let data = folder.path().join("data");
-    done(install(&data));
+    // A server that starts removes what others have in a folder for temporary files that it shares with them.
+    let temporary = folder.path().to_owned();
+    let mut installation = install(&data);
+    installation.env("TMPDIR", &temporary);
+    done(installation);
     let (port, socket) = (free_port(), folder.path().join("socket"));
     let start = move |settings: &[&str]| {
         let mut command = Command::new(&program);
         command.arg("--no-defaults").args(my_user()).arg(format!("--datadir={}", data.display()));
-        command.arg(format!("--socket={}", socket.display())).args(settings);
+        command.arg(format!("--socket={}", socket.display())).args(settings).env("TMPDIR", &temporary);
         command.args(["--bind-address=127.0.0.1", "--port", &port.to_string()]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command

@@ -46,7 +46,17 @@ impl MyServer {
         fs::create_dir(folder.join("data")).unwrap();
         user.take_over(&folder.join("data"), "700");
         let install = install.display().to_string();
-        user.run(&[&install, "--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", &data]);
+        // A server that starts removes what others have in a folder for temporary files that it shares with them.
+        let temporary = format!("TMPDIR={}", folder.display());
+        user.run(&[
+            "env",
+            &temporary,
+            &install,
+            "--no-defaults",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            &data,
+        ]);
         let signed = SelfSigned::new();
         for (name, content) in [("server.crt", &signed.certificate_pem), ("server.key", &signed.key_pem)] {
             fs::write(folder.join(name), content).unwrap();
@@ -60,7 +70,7 @@ impl MyServer {
              --innodb-flush-log-at-trx-commit=0 --max-allowed-packet=64M --max-connections=60 \
              --character-set-server=utf8mb4"
         );
-        let mut command = vec![daemon.as_str(), "--no-defaults", &data];
+        let mut command = vec!["env", &temporary, daemon.as_str(), "--no-defaults", &data];
         command.extend(settings.split_whitespace());
         let private = Private::start(folder.clone(), "TERM", &user.command(&command));
         let server = Self { _private: private, port, certificate: signed.certificate };
