@@ -102,6 +102,20 @@ impl Store {
         &self.cases
     }
 
+    /// Reads several things as they are at one moment, while another process writes.
+    ///
+    /// # Errors
+    /// What `read` returns, or the store cannot be read.
+    pub fn at_one_moment<T>(&self, read: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
+        let _moment = self.conn.unchecked_transaction().tried(&self.path, "begin to read it")?;
+        read(self)
+    }
+
+    /// The process that has the store open for writing, or had it when it was killed; of another host where the folder is shared.
+    pub fn writer_pid(&self) -> Option<u32> {
+        lock::writer_pid(&self.conn)
+    }
+
     /// Writes the WAL back, so that a single file is left. Dropping does so too but cannot report an error. While a
     /// report reads, `-wal` and `-shm` may stay until the next close.
     ///

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::PlannedRun;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -137,9 +137,21 @@ impl Store {
         let _ = lock::leave(&self.conn, &token);
         let _ = give_back_reserve(&self.conn);
         let done = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).tried(&self.path, tried);
-        // Refused while others have the store open; WAL mode is as good.
-        let _ = self.conn.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()));
+        leave_wal_mode(&self.conn);
         done
+    }
+}
+
+/// Makes it one file, once no one reads: SQLite itself does not wait for readers here. After a while it gives up: WAL mode is
+/// as good, and of two files more.
+fn leave_wal_mode(conn: &Connection) {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let until = Instant::now() + SETTLE_WAIT;
+    while let Err(error) = conn.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
+        if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || Instant::now() >= until {
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
