@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use formats::pgbench::SeventhColumn;
 
 pub use comparing::{Allowing, Comparing};
-pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
+pub use conduct::{Conduct, ExtendArgs, ResumeArgs, WatchArgs};
 pub use gating::{GateArgs, GateFormat, OnInconclusive};
 pub use remembered::QueriesArgs;
 pub use states::States;
@@ -107,6 +107,8 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Add rounds to an experiment that has ended, until it is sure or as many as you say
     Extend(ExtendArgs),
+    /// Follow an experiment while it runs, from another terminal
+    Watch(WatchArgs),
     /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
     Plan(PlanArgs),
     /// Write the queries that a server spent most time on as a folder that `run` takes

@@ -159,7 +159,7 @@ fn of_export(verb: &str, path: &str) -> CliError {
 }
 
 /// The stores of a folder, by name.
-fn stores_in(folder: &Path) -> Vec<String> {
+pub fn stores_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut stores: Vec<String> = entries
         .map(|entry| entry.path())

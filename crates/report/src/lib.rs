@@ -15,6 +15,7 @@ pub mod gate;
 pub mod html;
 pub mod json;
 mod labels;
+pub mod last_run;
 mod latency;
 pub mod look;
 mod lookup;

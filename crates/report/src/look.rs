@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Look, RowSoFar, Standing};
 use stats::Verdict;
 
-use crate::comparison::{Comparison, NoVerdict, Outcome};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome};
 use crate::evidence::Evidence;
 use crate::labels::{change, has_pairs, row_title, verdict_word};
 use crate::number::{Script, count};
@@ -21,19 +21,33 @@ const _: () = assert!(model::plan::FEWEST_TO_JUDGE == stats::MIN_ROUNDS);
 pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     let set = compare(evidence, &Options::default())?;
     let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
-    let (mut rows, mut open) = (Vec::new(), BTreeSet::<u32>::new());
-    let has_pairs = has_pairs(&set.tables);
-    for table in &set.tables {
-        for row in &table.rows {
-            let standing = standing(row);
-            if standing == Standing::Open {
-                open.extend(row.a.runs.iter().chain(&row.b.runs).filter_map(|point| case_of.get(&point.run)));
-            }
-            rows.push(RowSoFar { name: row_title(row, table, has_pairs), standing, figures: figures(row, standing) });
-        }
-    }
+    let open: BTreeSet<u32> = open_rows(&set)
+        .flat_map(|row| row.a.runs.iter().chain(&row.b.runs))
+        .filter_map(|point| case_of.get(&point.run).copied())
+        .collect();
     let settled = (0..evidence.cases.len() as u32).filter(|case| !open.contains(case)).collect();
-    Ok(Look { settled, rows })
+    Ok(Look { settled, rows: rows_so_far(&set) })
+}
+
+fn open_rows(set: &ComparisonSet) -> impl Iterator<Item = &Comparison> {
+    set.rows().filter(|row| standing(row) == Standing::Open)
+}
+
+/// The rows in their order, each with what is known of it.
+pub fn rows_so_far(set: &ComparisonSet) -> Vec<RowSoFar> {
+    let has_pairs = has_pairs(&set.tables);
+    let rows = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+    let so_far = rows.map(|(table, row)| {
+        let standing = standing(row);
+        RowSoFar { name: row_title(row, table, has_pairs), standing, figures: figures(row, standing) }
+    });
+    so_far.collect()
+}
+
+/// Rounds until every row is expected to be decided; `None` where that is not in sight for one, or is not looked at.
+pub fn rounds_to_go(set: &ComparisonSet) -> Option<u32> {
+    set.rules.sequence?;
+    open_rows(set).map(|row| row.rounds_needed).try_fold(0, |most, needed| Some(needed?.max(most)))
 }
 
 /// What was repeated counts for less the more rounds there are, and under a clock's step rounds may still show that the sides
@@ -62,6 +76,7 @@ fn figures(row: &Comparison, standing: Standing) -> String {
         format!("{}{interval}, ", change.point(Script::Plain))
     });
     let says = match (standing, row.verdict(), row.rounds_needed) {
+        _ if matches!(row.no_verdict(), Some(NoVerdict::Unfinished(_))) => "an interval at the end".to_owned(),
         (Standing::Open, _, Some(rounds)) => format!("about {} to go", count(rounds as usize, "round")),
         (Standing::Open, _, None) => "no number of rounds in sight".to_owned(),
         (_, Some(verdict), _) => verdict_word(verdict, &row.metric).to_owned(),

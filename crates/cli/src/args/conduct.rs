@@ -48,6 +48,14 @@ pub struct ExtendArgs {
     pub conduct: Conduct,
 }
 
+/// `etalon watch`.
+#[derive(Args, Clone, Debug)]
+pub struct WatchArgs {
+    /// The experiment's store, or a folder, of which the store that was written last is taken
+    #[arg(default_value = "etalon-results")]
+    pub store: PathBuf,
+}
+
 /// How an experiment is carried out.
 #[derive(Args, Clone, Debug)]
 pub struct Conduct {

@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod show;
 mod sqlio;
+mod watch;
 
 use clap::CommandFactory as _;
 
@@ -37,6 +38,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Init(args) => init::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
         Command::Extend(args) => extend::run(&args, printer),
+        Command::Watch(args) => watch::run(&args, printer),
         Command::Agent(args) => agent::run(&args, printer),
         Command::Agents(args) => agent::list(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),

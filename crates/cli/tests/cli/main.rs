@@ -69,3 +69,4 @@ mod tools;
 mod unlike;
 mod until_sure;
 mod verdicts;
+mod watch;

@@ -1,0 +1,54 @@
+//! `etalon watch`: an experiment while it runs, read from its store and from nowhere else.
+
+mod reading;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::args::WatchArgs;
+use crate::args::guessed::run_instead;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::results::stores_in;
+use reading::{Stamp, Watched};
+
+pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
+    let store = if args.store.is_dir() { latest(&args.store)? } else { args.store.clone() };
+    let watched = Watched::read(&store)?;
+    if printer.json {
+        printer.out(&object(&store, &watched).to_string());
+    } else {
+        printer.out(&text::render(&store, &watched, reading::now_unix_ms(), printer.width()));
+    }
+    Ok(Exit::Done)
+}
+
+/// The store of a folder that was written last.
+fn latest(folder: &Path) -> Result<PathBuf, CliError> {
+    let stores = stores_in(folder).into_iter().map(PathBuf::from);
+    stores.max_by_key(|store| Stamp::of(store).written()).ok_or_else(|| {
+        let error = CliError::user(format!("there is no store in `{}`", folder.display()));
+        run_instead().into_iter().fold(error, |error, line| error.hint(format!("type `{line}`")))
+    })
+}
+
+fn object(store: &Path, watched: &Watched) -> serde_json::Value {
+    let counts = watched.evidence.counts();
+    let rows: Vec<_> = watched
+        .rows()
+        .into_iter()
+        .map(|row| json!({ "name": row.name, "standing": text::standing(row.standing), "so_far": row.figures }))
+        .collect();
+    json!({
+        "schema_version": 1,
+        "store": store.display().to_string(),
+        "state": watched.course().as_str(),
+        "runs": { "planned": counts.planned, "measured": counts.measured, "failed": counts.failed, "aborted": counts.aborted },
+        "rounds": watched.evidence.rounds(),
+        "answer": watched.set.as_ref().map_or("", |set| &set.answer),
+        "rows": rows,
+    })
+}

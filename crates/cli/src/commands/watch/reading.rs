@@ -1,0 +1,127 @@
+//! What a store says of its experiment at one moment.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use host::process;
+use model::{RowSoFar, RunState};
+use report::{ComparisonSet, Evidence, Options};
+use store::{Store, StoreError, StoredRun};
+
+use crate::commands::report::set_of;
+use crate::error::CliError;
+
+/// The sizes and times of a store's files: while they stay, so does what the store holds. Nothing is opened for it, since an open
+/// store cannot be made one file by its writer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    file: Option<(u64, SystemTime)>,
+    wal: Option<(u64, SystemTime)>,
+}
+
+impl Stamp {
+    pub fn of(store: &Path) -> Stamp {
+        let mut wal = store.as_os_str().to_owned();
+        wal.push("-wal");
+        Stamp { file: stamp(store), wal: stamp(Path::new(&wal)) }
+    }
+
+    /// When one of the files was last written.
+    pub fn written(self) -> Option<SystemTime> {
+        let times = [self.file?.1, self.wal.map_or(UNIX_EPOCH, |(_, written)| written)];
+        times.into_iter().max()
+    }
+}
+
+fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
+    let found = std::fs::metadata(file).ok()?;
+    Some((found.len(), found.modified().ok()?))
+}
+
+/// Where an experiment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    Ended,
+    Running,
+    /// Runs are open, and no process of this host makes them.
+    Stopped,
+}
+
+impl Course {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Course::Ended => "ended",
+            Course::Running => "running",
+            Course::Stopped => "stopped",
+        }
+    }
+}
+
+/// An experiment as its store had it at one moment, compared as a report does.
+pub struct Watched {
+    pub evidence: Evidence,
+    /// The process that writes the store, or wrote it when it was killed.
+    pub writer: Option<u32>,
+    /// `Err` while nothing can be compared, such as before the first measured run.
+    pub set: Result<ComparisonSet, CliError>,
+}
+
+impl Watched {
+    /// Reads the store and closes it.
+    pub fn read(path: &Path) -> Result<Watched, StoreError> {
+        let store = Store::open_read_only(path)?;
+        let (evidence, writer) = store.at_one_moment(|store| Ok((Evidence::read(store)?, store.writer_pid())))?;
+        drop(store);
+        let set = set_of(&evidence, &Options::default().by_factor(&evidence));
+        Ok(Watched { evidence, writer, set })
+    }
+
+    pub fn course(&self) -> Course {
+        match self.writer {
+            _ if self.evidence.unfinished().is_none() => Course::Ended,
+            Some(pid) if process::start_mark(pid).is_ok_and(|mark| process::is_alive(pid, mark)) => Course::Running,
+            _ => Course::Stopped,
+        }
+    }
+
+    pub fn rows(&self) -> Vec<RowSoFar> {
+        self.set.as_ref().map(report::look::rows_so_far).unwrap_or_default()
+    }
+
+    /// The run that is being made, or was when étalon ended.
+    pub fn running(&self) -> Option<&StoredRun> {
+        self.evidence.runs.iter().find(|run| run.state == RunState::Running)
+    }
+
+    /// From the first run's start until now, or until the last run's end.
+    pub fn taken(&self, now_unix_ms: i64) -> Option<Duration> {
+        let starts = || self.evidence.runs.iter().filter_map(|run| Some((run, self.evidence.began_unix_ms(run)?)));
+        let first = starts().map(|(_, start)| start).min()?;
+        let last = starts().map(|(run, start)| start + (run.elapsed_s * 1e3) as i64).max()?;
+        let until = if self.course() == Course::Running { now_unix_ms } else { last };
+        Some(between(first, until))
+    }
+
+    /// The runs that are left, each as long as the middle one took with all around it; `None` before the second run.
+    pub fn left(&self, now_unix_ms: i64) -> Option<Duration> {
+        let mut starts: Vec<i64> =
+            self.evidence.runs.iter().filter_map(|run| self.evidence.began_unix_ms(run)).collect();
+        starts.sort_unstable();
+        let mut lengths: Vec<Duration> = starts.windows(2).map(|pair| between(pair[0], pair[1])).collect();
+        lengths.sort_unstable();
+        let of_a_run = *lengths.get(lengths.len() / 2)?;
+        let counts = self.evidence.counts();
+        let open = counts.planned.saturating_sub(counts.measured + counts.failed);
+        let since = self.running().and(starts.last()).map_or(Duration::ZERO, |start| between(*start, now_unix_ms));
+        Some((of_a_run * u32::try_from(open).ok()?).saturating_sub(since.min(of_a_run)))
+    }
+}
+
+fn between(from_unix_ms: i64, to_unix_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(to_unix_ms.saturating_sub(from_unix_ms)).unwrap_or_default())
+}
+
+pub fn now_unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,142 @@
+//! An experiment is followed while it runs, and neither it nor its store notices.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
+
+const SHORT: &str = "rounds = 6\nwarmup = \"10ms\"\nduration = \"300ms\"";
+
+/// Between two looks: the run needs the processors more.
+const PAUSE: Duration = Duration::from_millis(500);
+
+fn files(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Each file of a folder with its bytes and when it was written; not SQLite's `-shm`, in which each reader leaves how far it read.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
+    let read = |name: String| {
+        let path = folder.join(&name);
+        (name, std::fs::read(&path).unwrap(), path.metadata().unwrap().modified().unwrap())
+    };
+    files(folder).into_iter().filter(|name| !name.ends_with("-shm")).map(read).collect()
+}
+
+fn watched(scene: &Scene) -> Value {
+    let ran = scene.etalon(&["watch", "--json"]);
+    ran.says(0, &[]);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Runs that were measured, once there is a store.
+fn measured(scene: &Scene) -> u64 {
+    let found = serde_json::from_str::<Value>(&scene.etalon(&["watch", "--json"]).stdout);
+    found.ok().and_then(|found| found["runs"]["measured"].as_u64()).unwrap_or_default()
+}
+
+#[test]
+fn a_finished_store_shows_what_its_comparison_shows() {
+    let scene = Scene::new();
+    let schedule = "rounds = 6\nwarmup = \"0s\"\nduration = \"100ms\"";
+    scene.write("p.toml", &sim_plan("errors=0.01", "service_us=300", schedule)).etalon(&["run", "p.toml"]).says(0, &[]);
+    let (store, folder) = (scene.store(), scene.path().join("etalon-results"));
+    let before = contents(&folder);
+    let shown = scene.etalon(&["watch"]);
+    shown.says(0, &[]);
+    let compared = scene.etalon(&["compare", store.to_str().unwrap()]).stdout;
+    assert!(shown.stdout.contains(&compared), "{}\n--- compare\n{compared}", shown.stdout);
+    for part in ["\nended: 24 runs of 6 rounds, took ", "\nlast run, round 6: ", "\n  throughput ", "\n  errors: "] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
+    let of_folder = scene.etalon(&["watch", folder.to_str().unwrap()]).stdout;
+    assert_eq!(scene.etalon(&["watch", store.to_str().unwrap()]).stdout, of_folder);
+    assert!(before == contents(&folder), "a watcher wrote something");
+}
+
+#[test]
+fn ten_watchers_follow_a_run_and_leave_nothing() {
+    let scene = Scene::new();
+    let folder = scene.path().join("etalon-results");
+    let run = scene.write("p.toml", &sqlite_plan(SHORT)).start(&["run", "p.toml"]);
+    wait_until("there is a store", || folder.is_dir() && scene.etalon(&["watch"]).code == 0);
+    let look = || -> BTreeSet<String> {
+        let mut states = BTreeSet::new();
+        loop {
+            let found = watched(&scene);
+            let state = found["state"].as_str().unwrap().to_owned();
+            if state == "running" {
+                for row in found["rows"].as_array().unwrap() {
+                    let so_far = row["so_far"].as_str().unwrap();
+                    assert!(!so_far.contains('['), "a fixed number of rounds has no interval before its end: {row}");
+                }
+            }
+            states.insert(state.clone());
+            if state == "ended" {
+                return states;
+            }
+            thread::sleep(PAUSE);
+        }
+    };
+    let seen: Vec<BTreeSet<String>> = thread::scope(|scope| {
+        let watchers: Vec<_> = (0..10).map(|_| scope.spawn(look)).collect();
+        watchers.into_iter().map(|watcher| watcher.join().unwrap()).collect()
+    });
+    assert!(seen.iter().any(|states| states.contains("running")), "{seen:?}");
+    assert!(seen.iter().all(|states| !states.contains("stopped")), "{seen:?}");
+    ran(run.wait_with_output().unwrap()).says(0, &[]);
+    let left = files(&folder);
+    let is_own = |name: &String| name.ends_with(".etalon") || name.ends_with(".html");
+    assert!(left.len() == 2 && left.iter().all(is_own), "{left:?}");
+}
+
+#[test]
+fn a_killed_run_is_said_to_have_stopped_and_its_files_stay() {
+    let scene = Scene::new();
+    let schedule = "rounds = \"6..60\"\nwarmup = \"10ms\"\nduration = \"200ms\"";
+    let mut run = scene.write("p.toml", &sqlite_plan(schedule)).start(&["run", "p.toml"]);
+    wait_until("seven rounds have run", || measured(&scene) > 28);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let (store, folder) = (scene.store(), scene.path().join("etalon-results"));
+    let before = contents(&folder);
+    let names = files(&folder);
+    let shown = scene.etalon(&["watch"]);
+    assert!(before == contents(&folder) && files(&folder) == names, "a watcher wrote something: {names:?}");
+    assert!(shown.stdout.contains("\nstopped after ") && shown.stdout.contains("etalon resume "), "{}", shown.stdout);
+    // Its intervals are those of the comparison, which every look may show.
+    let compared = scene.etalon(&["compare", store.to_str().unwrap()]).stdout;
+    assert!(compared.contains("confidence sequence"), "{compared}");
+    let found = watched(&scene);
+    let intervals = found["rows"].as_array().unwrap().iter().filter_map(|row| {
+        let so_far = row["so_far"].as_str().unwrap();
+        Some(so_far[so_far.find('[')?..=so_far.find(']')?].to_owned())
+    });
+    let intervals: Vec<String> = intervals.collect();
+    assert!(!intervals.is_empty(), "{found}");
+    assert!(intervals.iter().all(|interval| compared.contains(interval)), "{intervals:?}\n{compared}");
+}
+
+#[test]
+fn a_store_that_is_gone_and_a_folder_without_any_are_said() {
+    let scene = Scene::new();
+    scene.etalon(&["watch"]).says(3, &["etalon-results"]);
+    scene.etalon(&["watch", "gone.etalon"]).says(3, &["gone.etalon"]);
+    std::fs::create_dir(scene.path().join("etalon-results")).unwrap();
+    scene.etalon(&["watch"]).says(2, &["there is no store in `etalon-results`"]);
+    scene.write("no.etalon", "no store").etalon(&["watch", "no.etalon"]).says(3, &["not a SQLite database"]);
+}
