@@ -140,3 +140,63 @@ fn a_store_that_is_gone_and_a_folder_without_any_are_said() {
     scene.etalon(&["watch"]).says(2, &["there is no store in `etalon-results`"]);
     scene.write("no.etalon", "no store").etalon(&["watch", "no.etalon"]).says(3, &["not a SQLite database"]);
 }
+
+/// Runs a watcher on a terminal of 80 × 24 that `script` makes, until `end` ends it: what the terminal was sent, and the exit code.
+fn on_a_terminal(scene: &Scene, end: impl FnOnce(&mut std::process::ChildStdin)) -> (String, String) {
+    use std::process::{Command, Stdio};
+
+    let etalon = scene.program.display();
+    let shell = format!("stty cols 80 rows 24; stty -g > before; '{etalon}' watch; echo $? > code; stty -g > after");
+    let mut script = Command::new("script")
+        .args(["-qec", &shell, "/dev/null"])
+        .current_dir(scene.path())
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_secs(3));
+    let mut keys = script.stdin.take().unwrap();
+    end(&mut keys);
+    let shown = String::from_utf8_lossy(&script.wait_with_output().unwrap().stdout).into_owned();
+    let read = |name: &str| std::fs::read_to_string(scene.path().join(name)).unwrap();
+    assert_eq!(read("before"), read("after"), "the terminal's settings");
+    assert!(shown.contains("\u{1b}[?1049h") && shown.contains("\u{1b}[?1049l"), "{shown:?}");
+    (words(&shown), read("code").trim().to_owned())
+}
+
+/// What a terminal was sent without its commands, which stand for the spaces that they skip.
+fn words(sent: &str) -> String {
+    let parts = sent.split('\u{1b}').map(|part| part.trim_start_matches(|c: char| !c.is_ascii_alphabetic()));
+    let shown = parts.map(|part| part.get(1..).unwrap_or_default()).collect::<Vec<_>>().join(" ");
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_terminal_shows_it_and_is_as_before_afterwards() {
+    use std::io::Write as _;
+
+    let version = std::process::Command::new("script").arg("--version").output();
+    if !version.is_ok_and(|version| String::from_utf8_lossy(&version.stdout).contains("util-linux")) {
+        return eprintln!("skipped: no `script` of util-linux, which makes a terminal");
+    }
+    let scene = Scene::new();
+    let schedule = "rounds = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
+    scene.write("p.toml", &sim_plan("", "", schedule)).etalon(&["run", "p.toml"]).says(0, &[]);
+    let folder = scene.path().join("etalon-results");
+    for keys in ["q", "\u{1b}", "\u{3}", "jj \u{1b}[6~kq"] {
+        let (shown, code) = on_a_terminal(&scene, |stdin| stdin.write_all(keys.as_bytes()).unwrap());
+        assert_eq!(code, "0", "{keys:?}");
+        assert!(shown.contains("8 runs of 2 rounds") && shown.contains("q leaves"), "{shown:?}");
+    }
+    // What is deleted meanwhile stays in sight, and is said to be gone.
+    let store = scene.store();
+    let (shown, code) = on_a_terminal(&scene, |stdin| {
+        std::fs::remove_file(&store).unwrap();
+        thread::sleep(Duration::from_secs(4));
+        stdin.write_all(b"q").unwrap();
+    });
+    assert_eq!(code, "0");
+    assert!(shown.contains("what was read before"), "{shown:?}");
+    assert_eq!(files(&folder).len(), 1, "the report");
+}

@@ -1,8 +1,10 @@
 //! `etalon watch`: an experiment while it runs, read from its store and from nowhere else.
 
 mod reading;
+mod screen;
 mod text;
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -17,9 +19,12 @@ use reading::{Stamp, Watched};
 
 pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = if args.store.is_dir() { latest(&args.store)? } else { args.store.clone() };
+    let stamp = Stamp::of(&store);
     let watched = Watched::read(&store)?;
     if printer.json {
         printer.out(&object(&store, &watched).to_string());
+    } else if std::io::stdout().is_terminal() {
+        screen::show(&store, stamp, watched)?;
     } else {
         printer.out(&text::render(&store, &watched, reading::now_unix_ms(), printer.width()));
     }
