@@ -1,5 +1,6 @@
 //! The command line.
 
+mod capturing;
 mod comparing;
 mod conduct;
 mod gating;
@@ -13,6 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use formats::pgbench::SeventhColumn;
 
+pub use capturing::{CaptureArgs, ShowArgs};
 pub use comparing::{Allowing, Comparing};
 pub use conduct::{Conduct, ExtendArgs, ResumeArgs, WatchArgs};
 pub use gating::{GateArgs, GateFormat, OnInconclusive};
@@ -113,6 +115,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Write the queries that a server spent most time on as a folder that `run` takes
     Queries(QueriesArgs),
+    /// Write what a server was asked, out of its logs, as one file
+    Capture(CaptureArgs),
     /// Compare the systems of an experiment, or experiments of other days, hosts or versions
     Compare(CompareArgs),
     /// Run an SQLIO command line, or a batch file of them, unchanged
@@ -129,7 +133,7 @@ pub enum Command {
     Report(ReportArgs),
     /// List built-in plans, scripts, workloads and engines
     List(ListArgs),
-    /// Show anything that `list` names, or what a store holds
+    /// Show anything that `list` names, or what a store or a capture holds
     Show(ShowArgs),
     /// Say what will disturb a measurement on this machine, and how to fix it
     Doctor(DoctorArgs),
@@ -558,14 +562,6 @@ pub struct ListArgs {
     /// With what each of them is, and the keys of each workload
     #[arg(long)]
     pub all: bool,
-}
-
-/// `etalon show`.
-#[derive(Args, Clone, Debug)]
-pub struct ShowArgs {
-    /// The name of a built-in plan, a script, a workload or an engine, as `list` has it, or a store; `plan:NAME`,
-    /// `script:NAME`, `smack:NAME`, `workload:NAME` and `engine:NAME` tell things of one name apart
-    pub what: String,
 }
 
 /// `etalon doctor`.

@@ -29,6 +29,7 @@
 
 mod between;
 mod captions;
+pub mod capture;
 mod clean;
 pub mod copies;
 pub mod dimension;

@@ -104,22 +104,50 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
             }
             draft.rename(path).map_err(HostError::at("write", path))?;
         }
-        // Unlike a rename, a link never replaces a file that came meanwhile.
-        None => match draft.link(path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(PutError::occupied(path, Occupant::Foreign));
-            }
-            // A file system without links, such as FAT.
-            Err(_) if fs::symlink_metadata(path).is_err() => {
-                draft.rename(path).map_err(HostError::at("write", path))?;
-            }
-            Err(_) => return Err(PutError::occupied(path, Occupant::Foreign)),
-        },
+        None => draft.put_new(path)?,
     }
     drop(draft);
     sync_folder(folder_of(path));
     Ok(())
+}
+
+/// A new file that something else writes, such as a database: it gets its name when it is whole.
+pub struct NewFile {
+    path: PathBuf,
+    draft: Draft,
+}
+
+impl NewFile {
+    /// Begins an empty file in the folder of `path`, under a name of its own.
+    ///
+    /// # Errors
+    /// Something is at `path` already, or the folder cannot be written.
+    pub fn begin(path: &Path) -> Result<NewFile, PutError> {
+        match occupant(path, &[], Replacing::Any).map_err(HostError::at("look at", path))? {
+            Found::Nothing => {}
+            Found::Same | Found::Replaceable(_) => return Err(PutError::occupied(path, Occupant::Foreign)),
+            Found::Staying(occupant) => return Err(PutError::occupied(path, occupant)),
+        }
+        let name = draft_name(path);
+        let file = File::create_new(&name).map_err(HostError::at("write", path))?;
+        Ok(NewFile { path: path.to_owned(), draft: Draft { file, name: Some(name) } })
+    }
+
+    /// Where it is written.
+    pub fn draft(&self) -> &Path {
+        self.draft.name.as_deref().unwrap_or(&self.path)
+    }
+
+    /// Gives it its name.
+    ///
+    /// # Errors
+    /// Something came there meanwhile, and stays, or the folder cannot be written.
+    pub fn put(mut self) -> Result<(), PutError> {
+        self.draft.sync().map_err(HostError::at("write", &self.path))?;
+        self.draft.put_new(&self.path)?;
+        sync_folder(folder_of(&self.path));
+        Ok(())
+    }
 }
 
 /// Whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
@@ -234,13 +262,32 @@ impl Draft {
             File::create_new(&name).map(|file| Draft { file, name: Some(name) })
         });
         let mut draft = draft.map_err(HostError::at("write", path))?;
-        let written = draft.file.write_all(bytes).and_then(|()| match draft.file.sync_all() {
+        let written = draft.file.write_all(bytes).and_then(|()| draft.sync());
+        written.map_err(HostError::at("write", path))?;
+        Ok(draft)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.file.sync_all() {
             // Some file systems of other programs sync nothing.
             Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
             synced => synced,
-        });
-        written.map_err(HostError::at("write", path))?;
-        Ok(draft)
+        }
+    }
+
+    /// Gives it its name where nothing else has it: unlike a rename, a link never replaces a file that came meanwhile.
+    fn put_new(&mut self, path: &Path) -> Result<(), PutError> {
+        match self.link(path) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(PutError::occupied(path, Occupant::Foreign))
+            }
+            // A file system without links, such as FAT.
+            Err(_) if fs::symlink_metadata(path).is_err() => {
+                Ok(self.rename(path).map_err(HostError::at("write", path))?)
+            }
+            Err(_) => Err(PutError::occupied(path, Occupant::Foreign)),
+        }
     }
 
     /// Gives it a name more; never that of another file.
@@ -375,6 +422,23 @@ mod tests {
         fs::hard_link(&path, &other).unwrap();
         put(&path, b"own 2", Replacing::Own(&is_own)).unwrap();
         assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"own 2".to_vec(), b"own 1".to_vec()));
+    }
+
+    #[test]
+    fn a_new_file_gets_its_name_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let begun = NewFile::begin(&path).unwrap();
+        fs::write(begun.draft(), "whole").unwrap();
+        assert!(!path.exists());
+        begun.put().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert!(matches!(NewFile::begin(&path), Err(PutError::Occupied { .. })));
+        drop(NewFile::begin(&folder.path().join("y")).unwrap());
+        let late = NewFile::begin(&folder.path().join("z")).unwrap();
+        fs::write(folder.path().join("z"), "theirs").unwrap();
+        assert_eq!(occupant_of(late.put()), Occupant::Foreign);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
     }
 
     #[cfg(target_os = "linux")]

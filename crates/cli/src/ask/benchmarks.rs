@@ -478,7 +478,8 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if is_log(&text) {
         return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
-            .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs"));
+            .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs")
+            .hint(format!("`etalon capture {name}` shows what the server was asked")));
     }
     if !text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
         return Err(CliError::user(format!("the script `{name}` is empty: it has no statement"))

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod barrel;
+mod capture;
 mod changes;
 mod compare;
 mod doctor;
@@ -22,6 +23,7 @@ mod resume;
 mod run;
 mod schema;
 mod show;
+mod show_capture;
 mod sqlio;
 mod watch;
 
@@ -44,6 +46,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Plan(args) => plan::run(&args, printer),
         Command::Queries(args) => queries::run(&args, printer),
         Command::Sqlio(args) => sqlio::run(args, printer),
+        Command::Capture(args) => capture::run(&args, printer),
         Command::Compare(args) => compare::run(&args, printer),
         Command::Gate(args) => gate::run(&args, printer),
         Command::Import(args) => import::run(&args, printer),

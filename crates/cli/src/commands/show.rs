@@ -1,4 +1,4 @@
-//! `etalon show`: anything that `etalon list` names, or what a store holds.
+//! `etalon show`: anything that `etalon list` names, or what a store or a capture holds.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,6 +12,7 @@ use store::Store;
 
 use super::named::{self, Named};
 use super::report::print_set;
+use super::show_capture;
 use crate::args::ShowArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -31,8 +32,14 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let path = Path::new(&args.what);
     if !path.exists() {
         let near = near::did_you_mean(&args.what, named::names(&named));
-        return Err(CliError::user(format!("`{}` is neither a name that `etalon list` has nor a store", args.what))
-            .hint(near.unwrap_or_else(|| "`etalon list` has all names".to_owned())));
+        return Err(CliError::user(format!(
+            "`{}` is neither a name that `etalon list` has nor a store or a capture",
+            args.what
+        ))
+        .hint(near.unwrap_or_else(|| "`etalon list` has all names".to_owned())));
+    }
+    if show_capture::is_capture(path) {
+        return show_capture::show(path, printer);
     }
     let store = Store::open_read_only(path)?;
     let states = states(&store)?;

@@ -16,6 +16,7 @@ mod bad_input;
 mod before_after;
 mod beside;
 mod capacity;
+mod capture;
 mod cipher;
 mod disk;
 mod documents;

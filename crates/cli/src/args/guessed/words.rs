@@ -318,10 +318,10 @@ pub enum Meaning {
 /// Verbs of other tools, with their meaning and what to know about it.
 pub const VERBS: &[(&[&str], Meaning, &str)] = &[
     (
-        &["replay", "capture", "record"],
+        &["replay", "record"],
         Meaning::Nothing,
-        "étalon replays no recorded traffic: write what the application asks as a script, `etalon run URL --script my.sql`; \
-         pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
+        "étalon replays no recorded traffic: `etalon capture LOG` shows what a server was asked; write it as a script, \
+         `etalon run URL --script my.sql`; pgreplay and Percona's pt-upgrade replay logs (docs/comparison.md)",
     ),
     (
         &[

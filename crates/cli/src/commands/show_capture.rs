@@ -1,0 +1,154 @@
+//! What a capture holds, for people and as JSON: statements without their values.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use formats::capture::summary::Summary;
+use formats::capture::{APPLICATION_ID, Group, SavedCapture};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// Classes that are printed; `--json` has all.
+const MOST_CLASSES: usize = 20;
+/// Letters of a class's text in its line at least.
+const SHORTEST_TEXT: usize = 20;
+const BAR: usize = 30;
+
+/// Tells whether a file is a capture, by the number in the header of its database.
+pub fn is_capture(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut head = [0; 72];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head.starts_with(b"SQLite format 3\0") && head[68..] == APPLICATION_ID.to_be_bytes()
+}
+
+pub fn show(path: &Path, printer: Printer) -> Result<Exit, CliError> {
+    let capture = SavedCapture::open(path).map_err(|error| CliError::from(&error))?;
+    let summary = Summary::read(&capture).map_err(|error| CliError::from(&error))?;
+    printer.out(&if printer.json { document(&summary).to_string() } else { text(&summary, printer.width()) });
+    Ok(Exit::Done)
+}
+
+/// Prints what was taken, and what was not.
+pub fn print_taken(summary: &Summary, path: &Path, printer: Printer) {
+    if printer.json {
+        printer.out(&document(summary).to_string());
+        return;
+    }
+    let taken = summary.executions;
+    let statements = taken + summary.sum(Group::LeftOut);
+    printer.out(&format!("{taken} of {statements} statements are in {}\n", path.display()));
+    printer.note(&counts(summary));
+    printer.note(&format!("`etalon show {}` shows them without their values", path.display()));
+}
+
+fn time(us: i64) -> String {
+    jiff::Timestamp::from_microsecond(us).map(|time| format!("{time:.3}")).unwrap_or_default()
+}
+
+fn document(summary: &Summary) -> Value {
+    let group = |group: Group| -> Vec<Value> {
+        let of_group = summary.counts.iter().filter(|counted| counted.reason.group() == group);
+        of_group
+            .map(|one| json!({ "code": one.reason.code(), "reason": one.reason.text(), "count": one.count }))
+            .collect()
+    };
+    let total_us = summary.total_us();
+    let classes = summary.classes.iter().map(|class| {
+        json!({
+            "kind": class.kind, "text": class.text, "executions": class.executions, "errors": class.errors,
+            "total_s": class.total_us as f64 / 1e6, "share": share(class.total_us, total_us),
+        })
+    });
+    let steps = summary.steps.iter().map(|step| json!({ "begin": time(step.begin_us), "executions": step.executions }));
+    let errors = summary.errors.iter().map(|(code, count)| json!({ "code": code, "count": count }));
+    json!({
+        "schema_version": 1, "source": summary.source, "is_redacted": summary.is_redacted, "sessions": summary.sessions,
+        "executions": summary.executions, "without_duration": summary.without_duration,
+        "first": summary.span_us.map(|span| time(span.0)), "last": summary.span_us.map(|span| time(span.1)),
+        "step_s": summary.step_s, "rate": steps.collect::<Vec<_>>(), "classes": classes.collect::<Vec<_>>(),
+        "errors": errors.collect::<Vec<_>>(), "left_out": group(Group::LeftOut), "aside": group(Group::Aside),
+        "doubts": group(Group::Doubt),
+    })
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn text(summary: &Summary, width: usize) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "source      {}", summary.source);
+    let redacted = if summary.is_redacted { "replaced" } else { "in the file, and never shown" };
+    let _ = writeln!(text, "values      {redacted}");
+    let _ = writeln!(text, "sessions    {}", summary.sessions);
+    let _ = writeln!(text, "statements  {}", summary.executions);
+    if summary.without_duration > 0 {
+        let _ = writeln!(text, "            {} without a duration", summary.without_duration);
+    }
+    if let Some((first, last)) = summary.span_us {
+        let _ = writeln!(text, "from        {}", time(first));
+        let _ = writeln!(text, "to          {}", time(last));
+    }
+    let _ = writeln!(text, "\nstatements a second, each {} s", summary.step_s);
+    let most = summary.steps.iter().map(|step| step.executions).max().unwrap_or(0);
+    for step in &summary.steps {
+        let rate = step.executions as f64 / summary.step_s as f64;
+        let bar = (BAR as f64 * share(step.executions, most)).round() as usize;
+        let _ = writeln!(text, "{}  {rate:>10.1}  {}", time(step.begin_us), "█".repeat(bar));
+    }
+    let _ = writeln!(text, "\n  time  statements  errors     mean ms  class");
+    let total_us = summary.total_us();
+    for class in summary.classes.iter().take(MOST_CLASSES) {
+        let mean_ms = class.total_us as f64 / 1e3 / class.executions.max(1) as f64;
+        let line = format!(
+            "{:>4.1} %  {:>10}  {:>6}  {mean_ms:>10.3}  ",
+            100.0 * share(class.total_us, total_us),
+            class.executions,
+            class.errors
+        );
+        let free = width.saturating_sub(line.chars().count()).max(SHORTEST_TEXT);
+        let _ = writeln!(text, "{line}{}", shortened(&class.text, free));
+    }
+    if summary.classes.len() > MOST_CLASSES {
+        let more = summary.classes.len() - MOST_CLASSES;
+        let _ = writeln!(text, "and {more} further classes: `--json` has all");
+    }
+    for (code, count) in &summary.errors {
+        let _ = writeln!(text, "error {code}: {count}");
+    }
+    let counts = counts(summary);
+    if !counts.is_empty() {
+        let _ = write!(text, "\n{counts}");
+    }
+    text
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most.saturating_sub(1)) {
+        Some((end, c)) if end + c.len_utf8() < text.len() => format!("{}…", &text[..end]),
+        _ => text.to_owned(),
+    }
+}
+
+/// What is not in the capture, and why, a line each.
+fn counts(summary: &Summary) -> String {
+    let mut text = String::new();
+    for (group, title) in [
+        (Group::LeftOut, "statements that are left out"),
+        (Group::Aside, "records that are no statements"),
+        (Group::Doubt, "doubts"),
+    ] {
+        let of_group: Vec<_> = summary.counts.iter().filter(|counted| counted.reason.group() == group).collect();
+        if !of_group.is_empty() {
+            let _ = writeln!(text, "{title}:");
+        }
+        for counted in of_group {
+            let _ = writeln!(text, "{:>10}  {}", counted.count, counted.reason.text());
+        }
+    }
+    text
+}

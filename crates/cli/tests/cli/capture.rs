@@ -1,0 +1,135 @@
+//! Logs that servers wrote under a known load: what was sent is what is taken and what is left out.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use formats::capture::SavedCapture;
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::server::{ROLE, programs};
+use crate::server_changes::{Database, answer, fresh_postgres, psql, psql_command, wait_until};
+
+const SECRET: &str = "n3-private";
+/// Statements of the script, which a load of pgbench's sends 200 times.
+const SCRIPT: &str = "\\set aid random(1, 1000)\nBEGIN;\n\
+    UPDATE pgbench_accounts\n  SET abalance = abalance + :aid WHERE aid = :aid;\n\
+    SELECT abalance FROM pgbench_accounts WHERE aid = :aid AND filler <> 'n3-private';\nEND;\n";
+
+fn pgbench(server: &Database, arguments: &[&str]) {
+    let mut command = Command::new(programs().join("pgbench"));
+    command.args(["-h", "127.0.0.1", "-p", &server.port.to_string(), "-U", ROLE]).args(arguments).arg("a");
+    answer(command, &[]).unwrap_or_else(|said| panic!("{said}"));
+}
+
+/// Runs psql on a text that is longer than an argument may be.
+fn psql_input(server: &Database, arguments: &[&str], input: &str) {
+    let mut client = psql_command(server.port, "a");
+    let mut client =
+        client.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    client.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    client.wait().unwrap();
+}
+
+/// A server that logs each statement in three forms, and its folder of logs.
+fn logging() -> (Database, PathBuf) {
+    let mut server = fresh_postgres();
+    pgbench(&server, &["-i", "-q", "-s", "1"]);
+    psql(server.port, "a", "CREATE TABLE copied (a int)");
+    let mut show = psql_command(server.port, "a");
+    show.args(["-At", "-c", "SHOW data_directory"]);
+    let logs = Path::new(answer(show, &[]).unwrap().trim()).join("log");
+    server.restart(&[
+        "logging_collector=on",
+        "log_destination=stderr,csvlog,jsonlog",
+        "log_filename=server.log",
+        "log_min_duration_statement=0",
+        "log_line_prefix=%m [%p] %q%u@%d ",
+    ]);
+    (server, logs)
+}
+
+/// Sends statements, and gives the number of those that a capture can take.
+fn load(server: &Database, script: &Path) -> u64 {
+    for mode in ["simple", "extended", "prepared"] {
+        pgbench(server, &["-n", "-c", "4", "-t", "50", "-M", mode, "-f", script.to_str().unwrap()]);
+    }
+    psql(server.port, "a", &format!("SELECT\n\t'{SECRET}\"\n, x' AS \"A b\""));
+    psql_input(server, &[], "SELECT 1/0;\nPREPARE p AS SELECT $1::int;\nEXECUTE p(1);\nSELECT nothing FROM nowhere;\n");
+    psql_input(server, &["-c", "COPY copied FROM STDIN"], "1\n2\n\\.\n");
+    psql_input(server, &[], &format!("SELECT length('{}');\n", "x".repeat(17 << 20)));
+    psql(server.port, "a", "SELECT 'the end'");
+    3 * 200 * 4 + 1 + 4 + 1
+}
+
+fn json(scene: &Scene, arguments: &[&str]) -> Value {
+    let ran = scene.etalon(&[arguments, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+fn counts(object: &Value, group: &str) -> Vec<(String, u64)> {
+    let all = object[group].as_array().unwrap().iter();
+    all.map(|one| (one["code"].as_str().unwrap().to_owned(), one["count"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn each_statement_of_postgres_is_taken_or_counted() {
+    let scene = Scene::new();
+    let (server, logs) = logging();
+    scene.write("script.sql", SCRIPT);
+    let sent = load(&server, &scene.path().join("script.sql"));
+    let names = ["server.log", "server.csv", "server.json"];
+    let last = |name: &str| fs::read_to_string(logs.join(name)).unwrap_or_default().contains("SELECT 'the end'");
+    wait_until("the logs", || names.iter().all(|name| last(name)));
+    for name in names {
+        let copy = scene.path().join(name);
+        fs::copy(logs.join(name), &copy).unwrap();
+        let output = format!("{name}.capture");
+        let taken = json(&scene, &["capture", name, "-o", &output]);
+        assert_eq!(taken["executions"], sent, "{name}: {taken}");
+        let left_out = [("too_long".to_owned(), 1), ("copy_data".to_owned(), 1)];
+        assert_eq!(counts(&taken, "left_out"), left_out, "{name}");
+        assert_eq!(counts(&taken, "doubts"), [], "{name}");
+        // A client of the mode `prepared` parses each of the four once.
+        assert_eq!(counts(&taken, "aside")[0], ("preparation".to_owned(), 3 * 800 + 4 * 4), "{name}");
+    }
+}
+
+#[test]
+fn a_capture_is_shown_without_a_value() {
+    let scene = Scene::new();
+    let (server, logs) = logging();
+    psql(server.port, "a", &format!("SELECT '{SECRET}' AS one -- {SECRET}"));
+    psql(server.port, "a", &format!("SELECT '{SECRET}'   AS one"));
+    wait_until("the log", || fs::read_to_string(logs.join("server.csv")).is_ok_and(|log| log.contains("   AS one")));
+    fs::copy(logs.join("server.csv"), scene.path().join("b.csv")).unwrap();
+    fs::copy(logs.join("server.json"), scene.path().join("b.json")).unwrap();
+    // An older log of the same server, packed; the file is named behind the newer one.
+    let old = fs::read_to_string(logs.join("server.csv")).unwrap().replace("202", "201");
+    let packed = File::create(scene.path().join("old.csv.gz")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(packed, flate2::Compression::fast());
+    packed.write_all(old.as_bytes()).unwrap();
+    packed.finish().unwrap();
+    let ran = scene.etalon(&["capture", "b.csv", "old.csv.gz", "--redact"]);
+    ran.says(0, &["other messages", "`etalon show server.capture`"]);
+    assert_eq!(ran.stdout, "4 of 4 statements are in server.capture\n");
+    let ran = scene.etalon(&["show", "server.capture"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("select ? as one\n") && ran.stdout.contains("100.0 %           4"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(SECRET), "{}", ran.stdout);
+    assert_eq!(json(&scene, &["show", "server.capture"])["doubts"].as_array().unwrap().len(), 0);
+    let saved = SavedCapture::open(&scene.path().join("server.capture")).unwrap();
+    saved.each(|one| assert!(!one.packed.literals.concat().contains(SECRET), "{one:?}")).unwrap();
+    scene.etalon(&["capture", "b.csv"]).says(2, &["is a store or another database", "a capture is never replaced"]);
+    scene.etalon(&["capture", "b.csv", "b.json", "-o", "c"]).says(2, &["is a csvlog", "a jsonlog"]);
+    scene.write("x.log", "hello\n");
+    scene.etalon(&["capture", "x.log", "-o", "c"]).says(2, &["no log that étalon reads", "--log-line-prefix"]);
+    scene.etalon(&["capture", "b.csv", "--log-line-prefix", "%u", "-o", "c"]).says(2, &["it has no time"]);
+    assert!(!scene.path().join("c").exists());
+    scene.etalon(&["run", "sim:", "--script", "b.csv"]).says(2, &["`etalon capture b.csv`"]);
+    let entries = fs::read_dir(scene.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(entries.into_iter().all(|name| !name.to_string_lossy().starts_with(".etalon")), "no draft is left");
+}

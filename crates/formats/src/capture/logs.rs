@@ -1,0 +1,102 @@
+//! Logs of a server, of one form, in the order of their times.
+
+use std::io::{BufRead, Read as _};
+
+use super::postgres::prefix::Prefix;
+use super::postgres::{Records, csv, json, stderr};
+use super::shape::Syntax;
+use super::times;
+use super::{Capture, CaptureError};
+
+/// Bytes of a log's beginning by which it is recognised.
+pub const HEAD_BYTES: u64 = 256 << 10;
+const HEAD_LINES: usize = 400;
+
+/// The form of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    Csv,
+    Json,
+    /// Text whose records have this prefix.
+    Prefixed(Prefix),
+}
+
+/// A log whose form is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognised {
+    pub form: Form,
+    /// The time of its first record, since 1970.
+    pub first_us: i64,
+}
+
+impl Form {
+    pub fn name(&self) -> String {
+        match self {
+            Form::Csv => "csvlog".to_owned(),
+            Form::Json => "jsonlog".to_owned(),
+            Form::Prefixed(prefix) => format!("log with the prefix `{}`", prefix.as_str()),
+        }
+    }
+
+    pub fn syntax(&self) -> Syntax {
+        Syntax::Standard
+    }
+}
+
+/// Reads the beginning of a log, as far as it is looked at.
+///
+/// # Errors
+/// It cannot be read.
+pub fn head(reader: &mut dyn BufRead) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    reader.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Recognises a log by its beginning; of one in text form the prefix may be given. `None`: it is no log that is known.
+pub fn recognise(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
+    let text = String::from_utf8_lossy(head);
+    let lines: Vec<&str> = text.lines().take(HEAD_LINES).collect();
+    if given.is_none() {
+        let csv = lines.iter().find(|line| csv::is_head(line.as_bytes())).and_then(|line| times::zoned(line));
+        if let Some(first) = csv {
+            return Some(Recognised { form: Form::Csv, first_us: first.us });
+        }
+        let json = lines.iter().find(|line| json::is_head(line.as_bytes()));
+        if let Some(first) = json.and_then(|line| times::zoned(line.get(json::BEGIN.len()..)?)) {
+            return Some(Recognised { form: Form::Json, first_us: first.us });
+        }
+    }
+    let prefix = given.cloned().or_else(|| Prefix::recognise(&lines))?;
+    let first_us = lines.iter().find_map(|line| prefix.find(line)?.moment)?.us;
+    Some(Recognised { form: Form::Prefixed(prefix), first_us })
+}
+
+/// Reads logs of one server, one after the other.
+#[derive(Debug, Default)]
+pub struct Logs {
+    records: Records,
+}
+
+impl Logs {
+    /// Reads one log.
+    ///
+    /// # Errors
+    /// The log cannot be read, or the capture cannot be written.
+    pub fn read(&mut self, form: &Form, reader: &mut dyn BufRead, capture: &mut Capture) -> Result<(), CaptureError> {
+        self.records.begin_file();
+        match form {
+            Form::Csv => csv::read(reader, &mut self.records, capture),
+            Form::Json => json::read(reader, &mut self.records, capture),
+            Form::Prefixed(prefix) => stderr::read(reader, prefix, &mut self.records, capture),
+        }
+    }
+
+    /// Takes what has begun and has no end in the logs.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub fn finish(mut self, capture: &mut Capture) -> Result<(), CaptureError> {
+        self.records.finish(capture)
+    }
+}

@@ -1,0 +1,186 @@
+//! Executions in bytes: numbers in groups of seven bits, times as differences, whole blocks packed by zlib.
+
+use std::io::{Read as _, Write as _};
+
+use super::CaptureError;
+
+/// Executions of a block.
+pub const BLOCK_EXECUTIONS: u64 = 4_096;
+/// A block ends when its bytes reach this.
+pub const BLOCK_BYTES: usize = 1 << 20;
+/// A block's last execution may have a record of the longest kind, whose every byte may be a value.
+const MAX_BLOCK_BYTES: u64 = 256 << 20;
+
+/// An execution by the numbers of its session, statement and error.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Packed {
+    pub session: u64,
+    pub statement: u64,
+    pub start_us: i64,
+    pub duration_us: Option<u64>,
+    pub literals: Vec<String>,
+    pub parameters: Vec<Option<String>>,
+    pub rows: Option<u64>,
+    pub bytes: Option<u64>,
+    /// 0 for none.
+    pub error: u64,
+}
+
+/// The executions of a block, as they are added.
+#[derive(Debug, Default)]
+pub struct Block {
+    bytes: Vec<u8>,
+    pub executions: u64,
+    pub first_us: i64,
+    pub last_us: i64,
+    before_us: i64,
+}
+
+impl Block {
+    pub fn is_full(&self) -> bool {
+        self.executions >= BLOCK_EXECUTIONS || self.bytes.len() >= BLOCK_BYTES
+    }
+
+    pub fn push(&mut self, one: &Packed) {
+        if self.executions == 0 {
+            (self.first_us, self.last_us) = (one.start_us, one.start_us);
+        }
+        self.first_us = self.first_us.min(one.start_us);
+        self.last_us = self.last_us.max(one.start_us);
+        self.executions += 1;
+        let step = one.start_us.wrapping_sub(self.before_us);
+        self.before_us = one.start_us;
+        let into = &mut self.bytes;
+        number(into, one.session);
+        number(into, one.statement);
+        number(into, ((step << 1) ^ (step >> 63)).cast_unsigned());
+        optional(into, one.duration_us);
+        optional(into, one.rows);
+        optional(into, one.bytes);
+        number(into, one.error);
+        number(into, one.literals.len() as u64);
+        one.literals.iter().for_each(|literal| text(into, Some(literal)));
+        number(into, one.parameters.len() as u64);
+        one.parameters.iter().for_each(|value| text(into, value.as_deref()));
+    }
+
+    pub fn packed(&self) -> std::io::Result<Vec<u8>> {
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&self.bytes)?;
+        packer.finish()
+    }
+}
+
+fn number(into: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        into.push((number & 0x7F) as u8 | 0x80);
+        number >>= 7;
+    }
+    into.push(number as u8);
+}
+
+/// 0 is none.
+fn optional(into: &mut Vec<u8>, value: Option<u64>) {
+    number(into, value.map_or(0, |value| value.saturating_add(1)));
+}
+
+fn text(into: &mut Vec<u8>, text: Option<&str>) {
+    optional(into, text.map(|text| text.len() as u64));
+    into.extend_from_slice(text.unwrap_or_default().as_bytes());
+}
+
+/// Unpacks a block.
+///
+/// # Errors
+/// It is damaged.
+pub fn unpacked(packed: &[u8]) -> Result<Vec<Packed>, CaptureError> {
+    let mut bytes = Vec::new();
+    let unpacker = flate2::read::ZlibDecoder::new(packed);
+    unpacker.take(MAX_BLOCK_BYTES).read_to_end(&mut bytes).map_err(|_| CaptureError::Damaged)?;
+    let (mut rest, mut all, mut before_us) = (bytes.as_slice(), Vec::new(), 0_i64);
+    while !rest.is_empty() {
+        let one = execution(&mut rest, before_us).ok_or(CaptureError::Damaged)?;
+        before_us = one.start_us;
+        all.push(one);
+    }
+    Ok(all)
+}
+
+fn execution(rest: &mut &[u8], before_us: i64) -> Option<Packed> {
+    let (session, statement) = (take_number(rest)?, take_number(rest)?);
+    let step = take_number(rest)?;
+    let step = (step >> 1).cast_signed() ^ -((step & 1).cast_signed());
+    let (duration_us, rows, bytes) = (take_optional(rest)?, take_optional(rest)?, take_optional(rest)?);
+    let error = take_number(rest)?;
+    let literals = (0..take_count(rest)?).map(|_| take_text(rest)?).collect::<Option<_>>()?;
+    let parameters = (0..take_count(rest)?).map(|_| take_text(rest)).collect::<Option<_>>()?;
+    let start_us = before_us.wrapping_add(step);
+    Some(Packed { session, statement, start_us, duration_us, literals, parameters, rows, bytes, error })
+}
+
+fn take_number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for place in 0..10 {
+        let (byte, behind) = rest.split_first()?;
+        *rest = behind;
+        number |= u64::from(byte & 0x7F).checked_shl(7 * place)?;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// A number of texts, of which each takes a byte at least.
+fn take_count(rest: &mut &[u8]) -> Option<usize> {
+    usize::try_from(take_number(rest)?).ok().filter(|count| *count <= rest.len())
+}
+
+fn take_optional(rest: &mut &[u8]) -> Option<Option<u64>> {
+    Some(take_number(rest)?.checked_sub(1))
+}
+
+/// The outer `None` is damage, the inner one a value that is none.
+fn take_text(rest: &mut &[u8]) -> Option<Option<String>> {
+    let Some(length) = take_optional(rest)? else { return Some(None) };
+    let (text, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    *rest = behind;
+    Some(Some(String::from_utf8(text.to_vec()).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn executions_come_back_as_they_were() {
+        let one = Packed {
+            session: 300,
+            statement: 1,
+            start_us: 1_795_894_865_123_456,
+            duration_us: Some(0),
+            literals: vec!["'é'".to_owned(), String::new()],
+            parameters: vec![None, Some("x".to_owned()), Some(String::new())],
+            rows: None,
+            bytes: Some(u64::MAX - 1),
+            error: 2,
+        };
+        let other = Packed { start_us: -5, ..Packed::default() };
+        let mut block = Block::default();
+        [&one, &other, &one].into_iter().for_each(|one| block.push(one));
+        assert_eq!((block.executions, block.first_us, block.last_us), (3, -5, one.start_us));
+        assert_eq!(unpacked(&block.packed().unwrap()).unwrap(), [one.clone(), other, one]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_block_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(&bytes).unwrap();
+            let _ = unpacked(&packer.finish().unwrap());
+            let _ = unpacked(&bytes);
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! A statement without its values.
+
+/// Stands in a shape for a literal or a comment. No server takes a statement with this character.
+pub const MARK: char = '\0';
+/// What is kept of a class's text: its beginning is enough to know it again.
+const MAX_CLASS_CHARS: usize = 4_000;
+
+/// How texts of a server are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// Quotation marks enclose names; strings may stand between `$tag$`; comments may be nested.
+    Standard,
+    /// Quotation marks enclose strings, in which a backslash escapes; `#` begins a comment.
+    Backslash,
+}
+
+/// A statement taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shaped {
+    /// The text with [`MARK`] in place of its literals and comments.
+    pub shape: String,
+    pub literals: Vec<String>,
+    /// What statements have in common that differ in values, comments, white space, case and number of rows.
+    pub class: String,
+    /// The highest `$1`, `$2`, … outside quotes.
+    pub parameters: usize,
+}
+
+impl Shaped {
+    /// The first word of the statement.
+    pub fn kind(&self) -> String {
+        let letters = self.class.trim_start_matches(['(', ' ']).chars().take_while(|c| c.is_alphabetic());
+        letters.take(24).collect::<String>().to_uppercase()
+    }
+}
+
+/// Takes a statement apart.
+pub fn shaped(text: &str, syntax: Syntax) -> Shaped {
+    let mut shaped = Shaped::default();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let piece = next_piece(text, at, syntax);
+        let part = &rest[..piece.length.clamp(1, rest.len())];
+        match piece.kind {
+            Kind::Value => {
+                shaped.literals.push(part.to_owned());
+                shaped.shape.push(MARK);
+                push_value(&mut shaped.class);
+            }
+            Kind::Comment => {
+                shaped.literals.push(part.to_owned());
+                shaped.shape.push(MARK);
+                push_space(&mut shaped.class);
+            }
+            Kind::Parameter(number) => {
+                shaped.parameters = shaped.parameters.max(number);
+                shaped.shape.push_str(part);
+                push_value(&mut shaped.class);
+            }
+            Kind::Name => {
+                shaped.shape.push_str(part);
+                shaped.class.push_str(part);
+            }
+            Kind::Word => {
+                shaped.shape.push_str(part);
+                shaped.class.push_str(&part.to_lowercase());
+            }
+            Kind::Space => {
+                shaped.shape.push_str(part);
+                push_space(&mut shaped.class);
+            }
+            Kind::Sign => {
+                shaped.shape.push_str(part);
+                push_sign(&mut shaped.class, part);
+            }
+        }
+        at += part.len();
+    }
+    let class = shaped.class.trim_end_matches([' ', ';']);
+    shaped.class = class.to_owned();
+    shaped
+}
+
+/// The beginning of a class's text, as it is stored and shown.
+pub fn shown(class: &str) -> String {
+    match class.char_indices().nth(MAX_CLASS_CHARS) {
+        Some((end, _)) => format!("{}…", &class[..end]),
+        None => class.to_owned(),
+    }
+}
+
+/// The text that a shape was made from; fewer literals than marks leave marks.
+pub fn text(shape: &str, literals: &[String]) -> String {
+    let mut literals = literals.iter();
+    let mut text = String::with_capacity(shape.len());
+    for c in shape.chars() {
+        match if c == MARK { literals.next() } else { None } {
+            Some(literal) => text.push_str(literal),
+            None => text.push(c),
+        }
+    }
+    text
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Value,
+    Comment,
+    Parameter(usize),
+    /// A quoted name.
+    Name,
+    Word,
+    Space,
+    Sign,
+}
+
+struct Piece {
+    kind: Kind,
+    length: usize,
+}
+
+fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
+    let rest = &text[at..];
+    let bytes = rest.as_bytes();
+    match bytes[0] {
+        b'-' if bytes.get(1) == Some(&b'-') => piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        b'#' if syntax == Syntax::Backslash => piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        // What stands behind the mark is executed.
+        b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => piece(Kind::Comment, comment(bytes, syntax)),
+        b'\'' => {
+            let before = &text.as_bytes()[..at];
+            let is_escaped = syntax == Syntax::Backslash || is_escape_string(before);
+            piece(Kind::Value, quoted(bytes, b'\'', is_escaped))
+        }
+        b'"' if syntax == Syntax::Backslash => piece(Kind::Value, quoted(bytes, b'"', true)),
+        quote @ (b'"' | b'`') => piece(Kind::Name, quoted(bytes, quote, false)),
+        b'$' if syntax == Syntax::Standard => dollar(rest),
+        b'0'..=b'9' => piece(Kind::Value, numeral(bytes)),
+        b'.' if bytes.get(1).is_some_and(u8::is_ascii_digit) && !ends_with_word(&text[..at]) => {
+            piece(Kind::Value, numeral(bytes))
+        }
+        byte if byte.is_ascii_whitespace() => {
+            piece(Kind::Space, bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count())
+        }
+        byte if is_word(byte) => {
+            piece(Kind::Word, bytes.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count())
+        }
+        _ => piece(Kind::Sign, 1),
+    }
+}
+
+fn piece(kind: Kind, length: usize) -> Piece {
+    Piece { kind, length }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn ends_with_word(text: &str) -> bool {
+    text.as_bytes().last().is_some_and(|byte| is_word(*byte) || matches!(byte, b'"' | b'`'))
+}
+
+/// `E'…'`.
+fn is_escape_string(before: &[u8]) -> bool {
+    match before {
+        [.., byte, b'e' | b'E'] => !is_word(*byte),
+        [b'e' | b'E'] => true,
+        _ => false,
+    }
+}
+
+/// Length of a quoted text, to its end or to that of the statement.
+fn quoted(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if is_escaped => at += 2,
+            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
+            byte if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn comment(bytes: &[u8], syntax: Syntax) -> usize {
+    let (mut at, mut depth) = (2, 1);
+    while at + 1 < bytes.len() {
+        match &bytes[at..at + 2] {
+            b"*/" => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            b"/*" if syntax == Syntax::Standard => {
+                depth += 1;
+                at += 2;
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// `$1`, `$tag$…$tag$`, or a sign.
+fn dollar(rest: &str) -> Piece {
+    let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 {
+        let number = rest[1..=digits].parse::<u16>().map_or(0, usize::from);
+        return Piece { kind: Kind::Parameter(number), length: 1 + digits };
+    }
+    let tag = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
+    if rest.as_bytes().get(1 + tag) != Some(&b'$') {
+        return Piece { kind: Kind::Sign, length: 1 };
+    }
+    let fence = &rest[..tag + 2];
+    let end = rest[fence.len()..].find(fence).map_or(rest.len(), |at| 2 * fence.len() + at);
+    Piece { kind: Kind::Value, length: end }
+}
+
+/// `12`, `1.5e-3`, `0xFF`, `1_000`.
+fn numeral(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while at < bytes.len() {
+        let is_sign = matches!(bytes[at], b'+' | b'-');
+        let is_exponent = at > 0 && matches!(bytes[at - 1], b'e' | b'E') && !bytes.starts_with(b"0x");
+        let is_dot = bytes[at] == b'.' && bytes.get(at + 1) != Some(&b'.');
+        if !(is_word(bytes[at]) && bytes[at] < 0x80 || is_dot || (is_sign && is_exponent)) {
+            break;
+        }
+        at += 1;
+    }
+    at.max(1)
+}
+
+fn push_space(class: &mut String) {
+    if !class.is_empty() && !class.ends_with([' ', '(']) {
+        class.push(' ');
+    }
+}
+
+fn push_sign(class: &mut String, sign: &str) {
+    if matches!(sign, "," | ")" | ";") && class.ends_with(' ') {
+        class.pop();
+    }
+    class.push_str(sign);
+    match sign {
+        "," => class.push(' '),
+        ")" => {
+            for row in ["(?, …)", "(?)"] {
+                let rows = format!("{row}, {row}");
+                if class.ends_with(&rows) {
+                    class.truncate(class.len() - row.len() - 2);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Several values behind each other become `?, …`.
+fn push_value(class: &mut String) {
+    if class.ends_with("?, …, ") {
+        class.truncate(class.len() - 2);
+    } else if class.ends_with("?, ") {
+        class.push('…');
+    } else {
+        class.push('?');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn values_leave_the_shape_and_the_class() {
+        for (sql, class) in [
+            ("SELECT  a FROM t WHERE b = 'it''s' AND c=-1.5e-3;", "select a from t where b = ? and c=-?"),
+            ("select a from t1 where b in (1,2 , 3)", "select a from t1 where b in (?, …)"),
+            ("INSERT INTO t VALUES (1, 'a'), (2, 'b'),(3,'c')", "insert into t values (?, …)"),
+            ("SELECT $1::int, $tag$ a'b $tag$ -- secret 5", "select ?::int, ?"),
+            ("SELECT E'a\\'b', 'c\\' /* 1 /* 2 */ 3 */ FROM \"T 1\"", "select e?, … from \"T 1\""),
+            ("SELECT $1, $2, $3", "select ?, …"),
+            ("COMMIT", "commit"),
+        ] {
+            let shaped = shaped(sql, Syntax::Standard);
+            assert_eq!(shaped.class, class, "{sql}");
+            assert_eq!(text(&shaped.shape, &shaped.literals), sql);
+        }
+        let shaped = shaped("SELECT \"a\\\"b\", `c d`, 0xFF # x 5\n FROM t/*! 5 */", Syntax::Backslash);
+        assert_eq!(shaped.class, "select ?, `c d`, ? from t/*! ? */");
+        assert_eq!(shaped.literals, ["\"a\\\"b\"", "0xFF", "# x 5", "5"]);
+    }
+
+    #[test]
+    fn a_long_class_is_cut_where_a_letter_ends() {
+        assert_eq!(shown(&"é".repeat(5_000)).chars().count(), MAX_CLASS_CHARS + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_whole(sql in "[^\0]{0,60}") {
+            for syntax in [Syntax::Standard, Syntax::Backslash] {
+                let shaped = shaped(&sql, syntax);
+                prop_assert_eq!(text(&shaped.shape, &shaped.literals), sql.clone());
+            }
+        }
+
+        #[test]
+        fn quotes_and_dollars_come_back_whole(sql in "['\"`$a-b1 /*#\\\\\n.eE-]{0,40}") {
+            for syntax in [Syntax::Standard, Syntax::Backslash] {
+                let shaped = shaped(&sql, syntax);
+                prop_assert_eq!(text(&shaped.shape, &shaped.literals), sql.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! PostgreSQL's logs, whole and damaged: each record is taken or counted, once.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use formats::capture::logs::{Form, Logs, recognise};
+use formats::capture::postgres::prefix::Prefix;
+use formats::capture::shape::Syntax;
+use formats::capture::summary::Summary;
+use formats::capture::{Capture, Reason, Recorded, SavedCapture};
+use proptest::prelude::*;
+
+const TIME: &str = "2026-11-28 19:41:05.123 UTC";
+
+/// A record of a `csvlog`, of PostgreSQL 12, in the session `1.PID`.
+fn csv(time: &str, pid: u32, severity: &str, message: &str, detail: &str, statement: &str) -> String {
+    let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    format!(
+        "{time},\"me\",\"shop\",{pid},\"[local]\",1.{pid},7,\"SELECT\",{time},3/4,0,{severity},00000,{},{},,,,,{},,,\"psql\"\n",
+        quote(message),
+        quote(detail),
+        quote(statement)
+    )
+}
+
+fn logged(message: &str) -> String {
+    csv(TIME, 77, "LOG", message, "", "")
+}
+
+fn captured_as(form: &Form, logs: &[&[u8]]) -> Capture {
+    let mut capture = Capture::in_memory(Syntax::Standard).unwrap();
+    let mut all = Logs::default();
+    for log in logs {
+        let mut log: &[u8] = log;
+        all.read(form, &mut log, &mut capture).unwrap();
+    }
+    all.finish(&mut capture).unwrap();
+    capture
+}
+
+fn captured(log: &str) -> Capture {
+    captured_as(&Form::Csv, &[log.as_bytes()])
+}
+
+/// The counts by their codes.
+fn counted(capture: &Capture) -> Vec<(&'static str, u64)> {
+    capture.counts().all().iter().map(|one| (one.reason.code(), one.count)).collect()
+}
+
+fn executions(saved: &SavedCapture) -> Vec<(Recorded, String)> {
+    let mut all = Vec::new();
+    saved.each(|one| all.push(one)).unwrap();
+    all.into_iter().map(|one| (one.clone(), saved.text(&one.packed).unwrap())).collect()
+}
+
+#[test]
+fn a_prepared_statement_has_its_values_and_the_time_of_its_steps() {
+    let log = [
+        logged("duration: 0.100 ms  parse <unnamed>: SELECT $1, $2"),
+        csv(
+            TIME,
+            77,
+            "LOG",
+            "duration: 0.200 ms  bind <unnamed>: SELECT $1, $2",
+            "parameters: $1 = 'a,\"b', $2 = NULL",
+            "",
+        ),
+        csv(
+            TIME,
+            77,
+            "LOG",
+            "duration: 1.000 ms  execute <unnamed>: SELECT $1, $2",
+            "parameters: $1 = 'a,\"b', $2 = NULL",
+            "",
+        ),
+        csv(TIME, 77, "LOG", "duration: 1.000 ms  execute S_1/C_1: SELECT $1", "", ""),
+        csv(TIME, 77, "LOG", "duration: 1.000 ms  execute S_1: SELECT $1", "parameters: $1 = 'ab...'", ""),
+        csv(TIME, 77, "LOG", "duration: 1.000 ms  execute fetch from S_1/C_1: SELECT $1", "", ""),
+    ];
+    let capture = captured(&log.concat());
+    assert_eq!(counted(&capture), [("values_missing", 1), ("value_cut", 1), ("fetch", 1), ("preparation", 2)]);
+    assert_eq!((capture.executions(), capture.records()), (1, 6));
+    let all = executions(&capture.finish("test").unwrap());
+    let (one, text) = &all[0];
+    assert_eq!(text, "SELECT $1, $2");
+    assert_eq!(one.packed.parameters, [Some("a,\"b".to_owned()), None]);
+    assert_eq!(one.packed.duration_us, Some(1_300));
+    assert_eq!(one.packed.start_us, 1_795_894_865_123_000 - 1_300);
+}
+
+#[test]
+fn a_statement_and_its_duration_may_be_two_records() {
+    let log = [
+        logged("statement: SELECT 1"),
+        logged("duration: 2.000 ms"),
+        logged("statement: SELECT 2"),
+        logged("statement: SELECT 1/0"),
+        csv(TIME, 77, "ERROR", "division by zero", "", "SELECT 1/0"),
+        logged("duration: 3.000 ms"),
+        logged("statement: SELECT 4"),
+    ];
+    let capture = captured(&log.concat());
+    assert_eq!(counted(&capture), [("duration_only", 1), ("duration_of_logged", 1), ("message", 1)]);
+    assert_eq!(capture.executions(), 4);
+    assert_eq!(capture.records(), 7);
+    let summary = Summary::read(&capture.finish("test").unwrap()).unwrap();
+    assert_eq!(summary.errors, [("00000".to_owned(), 1)]);
+    assert_eq!((summary.without_duration, summary.total_us(), summary.sessions), (3, 2_000, 1));
+}
+
+#[test]
+fn what_is_no_statement_is_counted_by_its_name() {
+    let log = [
+        logged("duration: 2.000 ms  plan:\nQuery Text: SELECT 1\nResult"),
+        logged("AUDIT: SESSION,1,1,READ,SELECT,,,SELECT 1,<none>"),
+        logged("checkpoint starting: time"),
+        logged("duration: 1.000 ms  statement: copy t (a) from /* x */ STDIN"),
+        logged("duration: 1.000 ms  fastpath function call: \"lo_open\" (OID 952)"),
+        csv(TIME, 77, "ERROR", "broken", "", ""),
+        csv(TIME, 77, "FATAL", "password authentication failed", "", ""),
+        csv(TIME, 77, "ERROR", "broken", "", "SELECT $1"),
+        logged("Dauer: 1,234 ms  Anweisung: SELECT 1"),
+        logged("durée : 1.234 ms, instruction : SELECT 1"),
+        csv(TIME, 77, "FEHLER", "Division durch Null", "", "SELECT 1/0"),
+    ];
+    let capture = captured(&log.concat());
+    let expected = [
+        ("other_language", 3),
+        ("values_missing", 1),
+        ("copy_data", 1),
+        ("function_call", 1),
+        ("error_only", 1),
+        ("plan_logged", 1),
+        ("audited", 1),
+        ("message", 2),
+    ];
+    assert_eq!(counted(&capture), expected);
+    assert_eq!((capture.executions(), capture.records()), (0, 11));
+}
+
+#[test]
+fn a_damaged_record_costs_itself_alone() {
+    let whole = logged("duration: 1.000 ms  statement: SELECT\n'a\n,b' AS \"C\"");
+    let half = &logged("duration: 1.000 ms  statement: SELECT\n'cut'")[..150];
+    let nul = logged("duration: 1.000 ms  statement: SELECT '\0'");
+    let long = logged(&format!(
+        "duration: 1.000 ms  statement: SELECT '{}'",
+        format!("{}\n", "x".repeat(1_023)).repeat(17 << 10)
+    ));
+    let long_line = logged(&format!("duration: 1.000 ms  statement: SELECT '{}'", "x".repeat(17 << 20)));
+    let mut latin = logged("duration: 1.000 ms  statement: SELECT '?'").into_bytes();
+    let at = latin.iter().rposition(|byte| *byte == b'?').unwrap();
+    latin[at] = 0xE9;
+    let log: Vec<u8> = [
+        whole.as_bytes(),
+        half.as_bytes(),
+        whole.as_bytes(),
+        nul.as_bytes(),
+        &latin,
+        long.as_bytes(),
+        long_line.as_bytes(),
+        whole.as_bytes(),
+        half.as_bytes(),
+    ]
+    .concat();
+    let capture = captured_as(&Form::Csv, &[&log]);
+    assert_eq!(counted(&capture), [("too_long", 2), ("nul", 1), ("not_utf8", 1), ("cut_off", 2)]);
+    assert_eq!(capture.executions(), 3);
+    let all = executions(&capture.finish("test").unwrap());
+    assert!(all.iter().all(|(_, text)| text == "SELECT\n'a\n,b' AS \"C\""));
+}
+
+#[test]
+fn a_clock_that_goes_back_and_a_second_server_are_doubts() {
+    let at = |time: &str, pid: u32, session: &str| {
+        csv(time, pid, "LOG", "duration: 1.000 ms  statement: SELECT 1", "", "").replace(&format!("1.{pid}"), session)
+    };
+    let (early, late) = ("2026-11-28 19:41:05.000 UTC", "2026-11-28 19:41:09.000 UTC");
+    let back = [at(late, 1, "a"), at(early, 2, "b"), at(early, 1, "a")].concat();
+    assert_eq!(counted(&captured(&back)), [("clock_back", 1)]);
+    let mixed = [at(late, 1, "a"), at(late, 1, "b"), at(late, 1, "a")].concat();
+    assert_eq!(counted(&captured(&mixed)), [("sessions_mixed", 1)]);
+    let (one, other) = (at(late, 1, "a"), at(early, 2, "b"));
+    let capture = captured_as(&Form::Csv, &[one.as_bytes(), other.as_bytes()]);
+    assert_eq!(counted(&capture), [("files_overlap", 1)]);
+    assert_eq!(capture.executions(), 2, "a doubt takes nothing away");
+}
+
+#[test]
+fn logs_in_text_form_have_records_of_several_lines() {
+    let log = "2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[77]:LOG:  duration: 1.000 ms  statement: SELECT\n\t1\n\
+               2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[77]:LOG:  duration: 1.000 ms  execute <unnamed>: SELECT $1\n\
+               2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[77]:DETAIL:  parameters: $1 = 'a\n\tb'\n\
+               a line of another program\n\
+               2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:ERROR:  division by zero\n\
+               2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:STATEMENT:  SELECT\n\t1/0\n\
+               2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:LOG:  duration: 1.0";
+    let recognised = recognise(log.as_bytes(), None).unwrap();
+    let capture = captured_as(&recognised.form, &[log.as_bytes()]);
+    assert_eq!(counted(&capture), [("cut_off", 1), ("foreign", 1), ("whole_seconds", 4)]);
+    let all = executions(&capture.finish("test").unwrap());
+    let texts: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["SELECT\n1", "SELECT $1", "SELECT\n1/0"]);
+    assert_eq!(all[1].0.packed.parameters, [Some("a\nb".to_owned())]);
+    let other = Prefix::read("%m <%p> ").unwrap();
+    assert_eq!(recognise(log.as_bytes(), Some(&other)), None);
+}
+
+#[test]
+fn a_redacted_capture_has_equal_values_for_equal_ones() {
+    let mut capture = Capture::in_memory(Syntax::Standard).unwrap();
+    capture.redact();
+    let log = [
+        logged("duration: 1.000 ms  statement: SELECT 'anna', 4711 -- to anna"),
+        csv(
+            TIME,
+            77,
+            "LOG",
+            "duration: 1.000 ms  execute <unnamed>: SELECT $1, $2",
+            "parameters: $1 = 'anna', $2 = '4711'",
+            "",
+        ),
+    ];
+    let mut logs = Logs::default();
+    logs.read(&Form::Csv, &mut log.concat().as_bytes(), &mut capture).unwrap();
+    let all = executions(&capture.finish("test").unwrap());
+    let (first, second) = (&all[0].0.packed, &all[1].0.packed);
+    assert!(!all[0].1.contains("anna") && !all[0].1.contains("4711"), "{}", all[0].1);
+    let name = second.parameters[0].clone().unwrap();
+    assert_eq!(first.literals[0], format!("'{name}'"));
+    assert_eq!(second.parameters[1].as_deref(), Some(first.literals[1].as_str()));
+}
+
+proptest! {
+    #[test]
+    fn damaged_logs_never_panic_and_every_record_is_counted(cuts in prop::collection::vec((0_usize..2_000, any::<u8>()), 0..12)) {
+        let message = logged("duration: 1.000 ms  statement: SELECT 'a\n\"b\"'");
+        let mut log = [message.as_str(); 6].concat().into_bytes();
+        for (at, byte) in cuts {
+            let at = at % log.len();
+            log[at] = byte;
+        }
+        let prefix = Prefix::recognise(&["2026-11-28 19:41:05.123 UTC [77] LOG:  x"]).unwrap();
+        for form in [Form::Csv, Form::Json, Form::Prefixed(prefix)] {
+            let capture = captured_as(&form, &[&log]);
+            prop_assert!(capture.records() >= 1);
+            prop_assert!(capture.counts().all().iter().all(|one| Reason::ALL.contains(&one.reason)));
+        }
+    }
+}
