@@ -218,6 +218,10 @@ pub trait ContentsDialect: Sync {
     /// their order.
     fn columns(&self) -> &'static str;
 
+    /// Gives schema and name of each table and view that a statement may name, as they stand in statements; an engine without schemas
+    /// gives an empty one.
+    fn tables_and_views(&self) -> &'static str;
+
     /// Gives a row if the table has one.
     fn first_row(&self, table: &str) -> String {
         format!("SELECT 1 FROM {table} LIMIT 1")

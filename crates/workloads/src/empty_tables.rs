@@ -1,10 +1,11 @@
 //! Whether the tables of others that a load names hold rows: what reads an empty one is fast.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use load::error::Failure;
 
-use crate::dataset::ContentsDialect;
+use crate::dataset::Dialect;
 use crate::session::{Session, SessionKind, text};
 use crate::system::System;
 use crate::transactions::Program;
@@ -14,55 +15,71 @@ pub const TABLE: &str = "table.";
 pub const HOLDS_ROWS: &str = "holds rows";
 pub const EMPTY: &str = "is empty";
 
-/// What [`TABLE`]'s facts say of each table that a program names; nothing where the engine does not list its tables. A table that the
-/// login may not read is left out.
+/// A view may take long to give its first row; then it is not known whether it has one.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What [`TABLE`]'s facts say of each table or view that a program names; nothing where the engine does not list its tables. What the
+/// login may not read, or the engine does not answer for within [`LONGEST`], is left out.
 ///
 /// # Errors
 /// The system does not answer.
 pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<String, &'static str>, Failure> {
     let mut held = BTreeMap::new();
-    if programs.is_empty() {
-        return Ok(held);
-    }
-    let Some(dialect) = system.dialect().contents() else { return Ok(held) };
+    let used = used_names(programs);
+    let Some(contents) = system.dialect().contents().filter(|_| !used.is_empty()) else { return Ok(held) };
     let mut session = system.session(SessionKind::OnTablesOfOthers)?;
-    let mut tables: Vec<String> = session.query(dialect.columns())?.iter().map(|row| text(row.first())).collect();
-    tables.dedup();
-    for table in tables {
-        let name = bare(&table);
-        if !programs.iter().any(|program| names(program, &name)) {
-            continue;
-        }
-        if let Some(holds) = holds_rows(&mut *session, dialect, &table) {
-            // Where several schemas have a table of that name, one with rows may be the one that is meant.
-            let said = held.entry(name).or_insert(EMPTY);
-            *said = if holds { HOLDS_ROWS } else { *said };
+    for row in session.query(contents.tables_and_views())? {
+        let (schema, table) = (text(row.first()), text(row.get(1)));
+        let (in_schema, name) = (bare(&schema), bare(&table));
+        // The engine finds the one that is meant by a name alone as it does for the script.
+        let written = [(None, table.clone()), (Some(in_schema.clone()), format!("{schema}.{table}"))];
+        for (schema, words) in written {
+            if !used.contains(&(schema.clone(), name.clone())) {
+                continue;
+            }
+            if let Some(holds) = holds_rows(&mut *session, system.dialect(), &contents.first_row(&words)) {
+                let key = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
+                let said = held.entry(key).or_insert(EMPTY);
+                *said = if holds { HOLDS_ROWS } else { *said };
+            }
         }
     }
     Ok(held)
 }
 
-fn holds_rows(session: &mut dyn Session, dialect: &dyn ContentsDialect, table: &str) -> Option<bool> {
-    let rows = session.query(&dialect.first_row(table)).ok()?;
+fn holds_rows(session: &mut dyn Session, dialect: &dyn Dialect, sql: &str) -> Option<bool> {
+    let (begin, end) = dialect.read_only();
+    let run = |session: &mut dyn Session, sql: &str| if sql.is_empty() { Ok(()) } else { session.execute(sql) };
+    let asked = run(session, begin).and_then(|()| session.limit(Some(LONGEST))).and_then(|()| session.query(sql));
+    let ended = run(session, end).and_then(|()| session.limit(None));
+    let rows = asked.and_then(|rows| ended.map(|()| rows)).ok()?;
     Some(!rows.is_empty())
 }
 
-/// A table's name without its schema and its quotes.
-fn bare(table: &str) -> String {
-    let quote = ['"', '`'];
-    let name = match table.strip_suffix(quote) {
-        Some(quoted) => quoted.rsplit(quote).next().unwrap_or(quoted),
-        None => table.rsplit('.').next().unwrap_or(table),
-    };
-    name.to_lowercase()
+/// A name without its quotes, in lower case.
+fn bare(name: &str) -> String {
+    name.trim_matches(['"', '`']).to_lowercase()
 }
 
-fn names(program: &Program, table: &str) -> bool {
-    let pieces = program.statements().iter().flat_map(|statement| &statement.pieces);
-    pieces.into_iter().any(|piece| {
-        let mut words = piece.split(|letter: char| !letter.is_alphanumeric() && !"_$".contains(letter));
-        words.any(|word| word.to_lowercase() == table)
-    })
+/// A table's name, with its schema where a statement names it.
+type UsedName = (Option<String>, String);
+
+/// Each word of the programs' statements that may be a table's name, without quotes and in lower case.
+fn used_names(programs: &[&Program]) -> BTreeSet<UsedName> {
+    let statements = programs.iter().flat_map(|program| program.statements());
+    statements.flat_map(|statement| &statement.pieces).flat_map(|piece| names_in(piece)).collect()
+}
+
+fn names_in(sql: &str) -> Vec<UsedName> {
+    let unquoted = sql.replace(['"', '`'], "").to_lowercase();
+    let mut found = Vec::new();
+    for dotted in unquoted.split(|letter: char| !letter.is_alphanumeric() && !"_$.".contains(letter)) {
+        let mut schema = None;
+        for word in dotted.split('.') {
+            found.push((schema.replace(word.to_owned()), word.to_owned()));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -70,15 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lose_schema_and_quotes() {
-        for (table, name) in [
-            ("public.orders", "orders"),
-            ("public.\"Orders\"", "orders"),
-            ("\"My s\".\"a.b\"", "a.b"),
-            ("`orders`", "orders"),
-            ("\"orders\"", "orders"),
-        ] {
-            assert_eq!(bare(table), name);
+    fn names_are_found_with_their_schemas() {
+        let found = names_in("SELECT o.id FROM shop.`Orders` o, plain WHERE x=1");
+        for (schema, name) in [(Some("shop"), "orders"), (None, "plain"), (None, "o"), (Some("o"), "id")] {
+            assert!(found.contains(&(schema.map(str::to_owned), name.to_owned())), "{found:?}");
         }
+        assert!(!found.contains(&(None, "orders".to_owned())), "{found:?}");
+        assert_eq!(bare("\"Orders\""), "orders");
     }
 }

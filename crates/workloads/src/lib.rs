@@ -16,6 +16,7 @@ mod promise;
 pub mod queries;
 mod query_run;
 pub mod reset;
+pub mod rows;
 pub mod session;
 pub mod smack;
 pub mod spatial;

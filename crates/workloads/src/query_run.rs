@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use model::{Absence, Direction, Measurement, NoValue, Reading, Role};
 
-use crate::session::{Session, TypedRows};
+use crate::rows::Rows;
+use crate::session::{Session, running};
 use load::error::{Failure, FailureKind};
 use load::rng::Rng;
 
@@ -16,7 +17,9 @@ pub(crate) type AnswerCheck = Result<(), NoValue>;
 pub(crate) struct TimedQuery {
     /// From the first client's question to the last one's answer, in seconds.
     pub(crate) elapsed_s: f64,
-    pub(crate) answers: Vec<Result<TypedRows, Failure>>,
+    /// To the last client's first row; `None` if one has none.
+    pub(crate) first_row_s: Option<f64>,
+    pub(crate) answers: Vec<Result<Rows, Failure>>,
 }
 
 #[derive(Clone, Copy)]
@@ -37,7 +40,7 @@ pub(crate) struct TimeLimit {
 
 /// One client's answer, with the instants between which it was made.
 struct Answer {
-    rows: Result<TypedRows, Failure>,
+    rows: Result<Rows, Failure>,
     from: Instant,
     to: Instant,
 }
@@ -72,6 +75,7 @@ impl QueryText<'_> {
         let elapsed = from.zip(to).map(|(from, to)| to - from).unwrap_or_default();
         TimedQuery {
             elapsed_s: elapsed.as_secs_f64(),
+            first_row_s: from.and_then(|from| first_row_s(&answers, from)),
             answers: answers.into_iter().map(|answer| answer.rows).collect(),
         }
     }
@@ -83,7 +87,7 @@ impl QueryText<'_> {
         let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit(Some(limit.left))));
         wait();
         let from = Instant::now();
-        let rows = prepared.and_then(|()| session.answer(self.sql));
+        let rows = prepared.and_then(|()| session.answer(self.sql)).and_then(|rows| rows.whole(|| running(self.sql)));
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
         let ended = if self.limit.is_some() { ended.and(session.limit(None)) } else { ended };
@@ -101,6 +105,15 @@ impl QueryText<'_> {
             format!("it took longer than its timeout, {}: {}", model::duration::format(limit.whole), failure.cause);
         Failure { kind: FailureKind::Other, cause, ..failure }
     }
+}
+
+/// Seconds to the last client's first row.
+fn first_row_s(answers: &[Answer], from: Instant) -> Option<f64> {
+    let mut last_s = 0.0_f64;
+    for answer in answers {
+        last_s = last_s.max((answer.rows.as_ref().ok()?.first_at()? - from).as_secs_f64());
+    }
+    Some(last_s)
 }
 
 /// Indices of the queries in the order of a run. It differs by round, so that no query always profits from the one before it.

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use crate::dataset::Tables;
+use crate::queries::REMARK;
+use crate::rows::{Rows, Value};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use model::Reading;
@@ -65,9 +67,11 @@ pub trait Session: Send {
     /// Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 
-    /// The same, with what is known of the columns' types.
-    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
-        Ok(TypedRows { rows: self.query(sql)?, numbers: None })
+    /// The rows of a user's query, as they come.
+    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+        let mut rows = Rows::default();
+        self.query(sql)?.iter().for_each(|row| rows.push(row.iter().map(Value::from)));
+        Ok(rows)
     }
 
     /// Passes on one row after the other, where the engine can without keeping all of them.
@@ -75,14 +79,6 @@ pub trait Session: Send {
         self.query(sql)?.iter().for_each(|row| take(row));
         Ok(())
     }
-}
-
-/// Rows, and which of their columns hold numbers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TypedRows {
-    pub rows: Vec<Vec<Datum>>,
-    /// For each column whether its texts are numbers; `None`: the engine does not say.
-    pub numbers: Option<Vec<bool>>,
 }
 
 /// The failure of an engine that does not end queries by itself.
@@ -94,7 +90,8 @@ pub fn without_limit() -> Failure {
 
 /// For a failure's message.
 pub fn running(sql: &str) -> String {
-    let start: String = sql.chars().take(80).collect();
+    let words: Vec<&str> = sql.split(REMARK).next().unwrap_or_default().split_whitespace().collect();
+    let start: String = words.join(" ").chars().take(80).collect();
     format!("run `{start}`")
 }
 

@@ -272,3 +272,34 @@ fn a_cache_of_results_is_found_and_no_cache_is_not() {
         assert_eq!(of_cache, if is_cached { 4 } else { 0 }, "{reasons:?}");
     }
 }
+
+/// Larger than étalon lets the answer to a question of its own be.
+const LARGE_MIB: usize = 70;
+
+#[test]
+fn large_answers_are_compared_and_their_first_row_is_timed() {
+    let scene = with_queries(&[
+        ("large.postgres", &format!("SELECT repeat('x', 1048576), i FROM generate_series(1, {LARGE_MIB}) i")),
+        ("large.mariadb", &format!("SELECT repeat('x', 1048576), seq FROM mysql.seq_1_to_{LARGE_MIB}")),
+        ("late.postgres", "SELECT i FROM generate_series(1, 5000) i UNION ALL SELECT length(pg_sleep(0.3)::text)"),
+        ("late.mariadb", "SELECT seq FROM mysql.seq_1_to_5000 UNION ALL SELECT 0 + sleep(0.3)"),
+    ]);
+    scene.write(
+        "p.toml",
+        "[systems.p]\nserver = { engine = \"postgres\" }\n[systems.m]\nserver = { engine = \"mariadb\" }\n\
+         [[benchmarks]]\nworkload = \"queries\"\nfiles = \"sql\"\n[schedule]\nrounds = 2\nwarmup = \"0s\"\nduration = \"200ms\"\n",
+    );
+    let ran = scene.etalon(&["run", "p.toml"]);
+    ran.says(0, &[]);
+    assert!(ran.stdout.replace('\n', " ").contains("All 2 queries gave the same answers everywhere"), "{}", ran.stdout);
+    let shown = scene.etalon(&["compare", scene.store().to_str().unwrap(), "--json", "--metrics", "elapsed,first_row"]);
+    let value: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let row = |metric: &str| {
+        let rows = value["comparisons"].as_array().unwrap();
+        rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{value}"))["a"]["estimate"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(row("elapsed/late") > 300.0 && row("first_row/late") < 200.0, "{value}");
+    assert!(row("first_row/large") < row("elapsed/large"), "{value}");
+}

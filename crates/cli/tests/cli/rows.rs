@@ -62,6 +62,18 @@ fn assert_not_begun(a: &str, b: &str, table: &str) {
     allowed.says(0, &[]);
 }
 
+/// Makes each of these tables or views with a row in a and with none in b; `{v}` stands for what has it.
+fn nothing_begins_on_an_empty_one(a: &str, b: &str, run: impl Fn(&str, &str), made: &[(&str, &str)]) {
+    for (name, sql) in made {
+        run("a", &sql.replace("{v}", "SELECT 1 AS x"));
+        run("b", &sql.replace("{v}", "SELECT 1 AS x WHERE 1 = 0"));
+        let scene = scene_of(a, b, ("count.sql", 3));
+        scene.write("count.sql", &format!("SELECT count(*) FROM {name};\n"));
+        let said = format!("cannot compare on the table `{name}`: it holds no row, and on `a` it holds some");
+        scene.etalon(&["run", "p.toml"]).says(1, &["`b`", &said]);
+    }
+}
+
 /// Empties b, halves it, and takes one script of a mix its rows.
 fn fewer_rows_have_no_verdict(a: &str, b: &str, run: impl Fn(&str, &str), numbers: fn(u32) -> String) {
     let of = |name: &str, rows: u32, found: u32| run(name, &tables(rows, found, numbers));
@@ -92,6 +104,7 @@ fn sqlite_that_finds_fewer_rows_has_no_verdict() {
     let run = |name: &str, sql: &str| {
         rusqlite::Connection::open(path(name)).unwrap().execute_batch(sql).unwrap();
     };
+    nothing_begins_on_an_empty_one(&url("a"), &url("b"), run, &[("w", "CREATE VIEW w AS {v}")]);
     fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
         format!(
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT {rows}) SELECT x FROM n WHERE x <= {rows}"
@@ -104,6 +117,18 @@ fn postgresql_that_finds_fewer_rows_has_no_verdict() {
     let server = fresh_postgres();
     let url = |name: &str| format!("postgres://{ROLE}@127.0.0.1:{}/{name}?sslmode=disable", server.port);
     let run = |name: &str, sql: &str| psql(server.port, name, sql);
+    let made = [
+        (
+            "parts",
+            "CREATE TABLE parts (x INT) PARTITION BY RANGE (x); CREATE TABLE p1 PARTITION OF parts DEFAULT; INSERT INTO parts {v}",
+        ),
+        ("unsafe", "CREATE UNLOGGED TABLE unsafe AS {v}"),
+        ("seen", "CREATE VIEW seen AS {v}"),
+        ("kept", "CREATE MATERIALIZED VIEW kept AS {v}"),
+        ("s.named", "CREATE SCHEMA s; CREATE TABLE s.named AS {v}; CREATE TABLE named AS SELECT 1 AS x"),
+        ("first", "CREATE SCHEMA other; CREATE TABLE other.first AS SELECT 1; CREATE TABLE first AS {v}"),
+    ];
+    nothing_begins_on_an_empty_one(&url("a"), &url("b"), run, &made);
     fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| format!("SELECT generate_series(1, {rows})"));
 }
 
@@ -112,6 +137,17 @@ fn mariadb_that_finds_fewer_rows_has_no_verdict() {
     let server = mariadb();
     let url = |name: &str| format!("mariadb://t@127.0.0.1:{}/{name}?ssl-mode=disabled", server.port);
     let run = |name: &str, sql: &str| mariadb_sql(&server, &format!("USE {name}; {sql}"));
+    nothing_begins_on_an_empty_one(&url("a"), &url("b"), run, &[("seen", "CREATE VIEW seen AS {v}")]);
+    // A name with its database would be the same table on both sides, if both were of one server.
+    let other = mariadb();
+    for (server, row) in [(&server, "1"), (&other, "0")] {
+        mariadb_sql(
+            server,
+            &format!("CREATE DATABASE shop; USE shop; CREATE TABLE e AS SELECT 1 AS x FROM seq_1_to_1 WHERE {row} = 1"),
+        );
+    }
+    let there = format!("mariadb://t@127.0.0.1:{}/b?ssl-mode=disabled", other.port);
+    nothing_begins_on_an_empty_one(&url("a"), &there, |_, _| (), &[("shop.e", "")]);
     fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
         format!("SELECT seq FROM seq_1_to_{ROWS} WHERE seq <= {rows}")
     });

@@ -45,6 +45,11 @@ impl ContentsDialect for MySqlDialect {
          c.table_name WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' ORDER BY c.table_name, c.ordinal_position"
     }
 
+    fn tables_and_views(&self) -> &'static str {
+        "SELECT CONCAT('`', REPLACE(table_schema, '`', '``'), '`'), CONCAT('`', REPLACE(table_name, '`', '``'), '`') FROM \
+         information_schema.tables WHERE table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
+    }
+
     fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
         let values: Vec<String> = columns.iter().map(|column| format!("QUOTE({column})")).collect();
         let row = values.join(", ");

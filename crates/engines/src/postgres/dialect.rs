@@ -20,6 +20,12 @@ impl ContentsDialect for PostgresDialect {
          'information_schema') ORDER BY c.oid, a.attnum"
     }
 
+    fn tables_and_views(&self) -> &'static str {
+        "SELECT pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_class c JOIN \
+         pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' \
+         AND n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')"
+    }
+
     fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
         let row = columns.join(", ");
         Some(format!(

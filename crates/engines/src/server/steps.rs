@@ -8,7 +8,8 @@ use super::text_datum;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Dialect;
-use workloads::session::{self, Session, TypedRows, running};
+use workloads::rows::Rows;
+use workloads::session::{self, Session, running};
 
 pub(crate) struct Steps<P: WireProtocol> {
     /// Taken on close.
@@ -65,8 +66,7 @@ impl<P: WireProtocol> Session for Steps<P> {
         self.ask(sql).map(data)
     }
 
-    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
-        let (rows, numbers) = self.client()?.typed_rows(sql).map_err(|error| failure(running(sql), &error))?;
-        Ok(TypedRows { rows: data(rows), numbers })
+    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+        self.client()?.answer(sql).map_err(|error| failure(running(sql), &error))
     }
 }

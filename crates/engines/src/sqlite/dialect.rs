@@ -29,6 +29,11 @@ impl ContentsDialect for SqliteDialect {
          pragma_table_info(m.name) c WHERE m.type = 'table' AND substr(m.name, 1, 7) <> 'sqlite_' AND upper(ltrim(m.sql)) NOT LIKE \
          'CREATE VIRTUAL%' ORDER BY m.name, c.cid"
     }
+
+    fn tables_and_views(&self) -> &'static str {
+        "SELECT 'main', '\"' || replace(name, '\"', '\"\"') || '\"' FROM sqlite_schema WHERE type IN ('table', 'view') AND \
+         substr(name, 1, 7) <> 'sqlite_'"
+    }
 }
 
 impl Dialect for SqliteDialect {

@@ -12,7 +12,8 @@ use rusqlite::{Connection, StatementStatus};
 use super::{sql_failure, strangers};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use workloads::session::{Session, SessionKind, TypedRows, running};
+use workloads::rows::{Rows, Value};
+use workloads::session::{Session, SessionKind, running};
 
 /// Operations of SQLite's machine between two looks at the clock, a fraction of a millisecond.
 const OPERATIONS: i32 = 10_000;
@@ -84,12 +85,14 @@ pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts,
 }
 
 impl SqliteSession {
-    fn read(&mut self, sql: &str, take: &mut dyn FnMut(Vec<Datum>)) -> rusqlite::Result<()> {
+    fn read(&mut self, sql: &str, take: &mut dyn FnMut(&[ValueRef<'_>])) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            take((0..columns).map(|index| Ok(datum(row.get_ref(index)?))).collect::<rusqlite::Result<_>>()?);
+            let values: Vec<ValueRef<'_>> =
+                (0..columns).map(|index| row.get_ref(index)).collect::<rusqlite::Result<_>>()?;
+            take(&values);
         }
         drop(rows);
         self.queries += u64::try_from(statement.get_status(StatementStatus::Run)).unwrap_or_default();
@@ -126,34 +129,53 @@ impl Session for SqliteSession {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         let mut found = Vec::new();
-        self.read(sql, &mut |row| found.push(row)).map_err(|error| failed(sql, &error))?;
+        self.read(sql, &mut |row| found.push(data(row))).map_err(|error| failed(sql, &error))?;
         Ok(found)
     }
 
-    fn answer(&mut self, sql: &str) -> Result<TypedRows, Failure> {
+    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+        let mut answer = Rows::default();
         // Its numbers come as numbers.
-        let rows = self.query(sql)?;
-        let columns = rows.first().map_or(0, Vec::len);
-        Ok(TypedRows { rows, numbers: Some(vec![false; columns]) })
+        answer.set_numbers(Vec::new());
+        self.read(sql, &mut |row| push(row, &mut answer)).map_err(|error| failed(sql, &error))?;
+        Ok(answer)
     }
 
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
-        self.read(sql, &mut |row| take(&row)).map_err(|error| failed(sql, &error))
+        self.read(sql, &mut |row| take(&data(row))).map_err(|error| failed(sql, &error))
     }
 }
 
-/// Blobs in hexadecimal, as SQLite writes them.
+fn data(row: &[ValueRef<'_>]) -> Vec<Datum> {
+    row.iter().map(|value| datum(*value)).collect()
+}
+
 fn datum(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,
         ValueRef::Integer(number) => Datum::Int(number),
         ValueRef::Real(number) => Datum::Double(number),
         ValueRef::Text(text) => Datum::Text(Cow::Owned(String::from_utf8_lossy(text).into_owned())),
-        ValueRef::Blob(bytes) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-            Datum::Text(Cow::Owned(format!("X'{digits}'")))
-        }
+        ValueRef::Blob(bytes) => Datum::Text(Cow::Owned(blob_text(bytes))),
     }
+}
+
+fn push(row: &[ValueRef<'_>], answer: &mut Rows) {
+    let blobs: Vec<String> = row.iter().filter_map(|value| value.as_blob().ok()).map(blob_text).collect();
+    let mut blobs = blobs.iter();
+    answer.push(row.iter().map(|value| match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Int(*number),
+        ValueRef::Real(number) => Value::Double(*number),
+        ValueRef::Text(text) => Value::Text(text),
+        ValueRef::Blob(_) => blobs.next().map_or(Value::Null, |text| Value::Text(text.as_bytes())),
+    }));
+}
+
+/// A blob in hexadecimal, as SQLite writes it.
+fn blob_text(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("X'{digits}'")
 }
 
 fn failed(sql: &str, error: &rusqlite::Error) -> Failure {

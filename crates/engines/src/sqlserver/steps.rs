@@ -2,6 +2,8 @@ use crate::server::refusal::failure;
 use crate::sqlserver::lane::{AskError, Client, QueryAnswer, datum};
 use load::datum::Datum;
 use load::error::Failure;
+use wire::tds::ServerMessage;
+use workloads::rows::Rows;
 use workloads::session::{Session, SessionKind, running};
 
 /// CPU milliseconds after each statement.
@@ -26,12 +28,16 @@ impl SqlServerSession {
 
     fn ask(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
         let answer = self.client.ask(sql).map_err(|error: AskError| failure(running(sql), &error))?;
-        for remark in answer.remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
+        self.add_cpu(&answer.remarks);
+        Ok(answer)
+    }
+
+    fn add_cpu(&mut self, remarks: &[ServerMessage]) {
+        for remark in remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
             if let Some(ms) = first_number(&remark.text) {
                 *self.told_cpu_ms.get_or_insert(0) += ms;
             }
         }
-        Ok(answer)
     }
 }
 
@@ -49,6 +55,13 @@ impl Session for SqlServerSession {
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         let rows = self.ask(sql)?.rows;
         Ok(rows.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+    }
+
+    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+        let answer = self.client.answer_with_remarks(sql);
+        let (rows, remarks) = answer.map_err(|error: AskError| failure(running(sql), &error))?;
+        self.add_cpu(&remarks);
+        Ok(rows)
     }
 
     fn told_cpu_s(&self) -> Option<f64> {

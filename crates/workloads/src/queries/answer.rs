@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use load::datum::Datum;
 use sha2::{Digest as _, Sha256};
 
-use crate::session::TypedRows;
+use crate::rows::{Rows, Value};
 
 /// Digits to which numbers are compared: engines add up floating-point numbers in different orders.
 const DIGITS: usize = 9;
@@ -14,61 +13,157 @@ const DIGITS: usize = 9;
 const MOST_KEPT_BYTES: usize = 16 << 20;
 /// Rows of a query's parameters whose answers are kept.
 const MOST_KEPT_ROWS: usize = 100;
+/// Stands between the rows of two statements; no row of values is written so.
+const NEXT_STATEMENT: &str = "the next statement";
 /// Letters of a row that are shown.
 const SHOWN: usize = 100;
 
-/// The rows of a query's answer, each as text.
+/// A query's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    rows: Vec<String>,
+    rows: usize,
+    content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    /// Each row as text.
+    Rows(Vec<String>),
+    /// The hash of an answer that is too long to be kept.
+    Hash(u64),
+}
+
+/// The hash of rows that come one by one.
+#[derive(Clone)]
+enum RunningHash {
+    Ordered(Sha256),
+    /// The sum of the rows' own hashes, which their order does not change.
+    Sum(u64),
+}
+
+impl RunningHash {
+    fn new(is_ordered: bool) -> RunningHash {
+        if is_ordered { RunningHash::Ordered(Sha256::new()) } else { RunningHash::Sum(0) }
+    }
+
+    fn add(&mut self, row: &str) {
+        match self {
+            RunningHash::Ordered(hash) => {
+                hash.update(row.as_bytes());
+                hash.update(b"\n");
+            }
+            RunningHash::Sum(sum) => *sum = sum.wrapping_add(first_bits(Sha256::new().chain_update(row))),
+        }
+    }
+
+    fn finish(self) -> u64 {
+        match self {
+            RunningHash::Ordered(hash) => first_bits(hash),
+            RunningHash::Sum(sum) => sum,
+        }
+    }
+}
+
+/// The first 64 bits of a hash.
+fn first_bits(hash: Sha256) -> u64 {
+    hash.finalize().iter().take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte))
 }
 
 impl Answer {
-    /// Reads the rows; `is_ordered` says that their order is part of the answer.
-    pub fn from_rows(found: &TypedRows, is_ordered: bool) -> Answer {
-        let TypedRows { rows, numbers } = found;
-        let mut rows: Vec<String> = rows.iter().map(|row| row_text(row, numbers.as_deref())).collect();
-        if !is_ordered {
-            rows.sort_unstable();
-        }
-        Answer { rows }
+    /// The answer of a statement without rows.
+    pub fn empty() -> Answer {
+        Answer { rows: 0, content: Content::Rows(Vec::new()) }
     }
 
-    /// The answers of several statements as one.
+    /// Reads the rows; `is_ordered` says that their order is part of the answer.
+    pub fn from_rows(found: &Rows, is_ordered: bool) -> Answer {
+        let (mut count, mut bytes) = (0, 0);
+        let mut kept = Vec::new();
+        let mut long: Option<RunningHash> = None;
+        for row in found.iter() {
+            let text = row_text(&row, found.numbers());
+            count += 1;
+            bytes += text.len();
+            match &mut long {
+                Some(hash) => hash.add(&text),
+                None => kept.push(text),
+            }
+            // Counted in the form that all engines share, so that an answer is long on all of them or on none.
+            if long.is_none() && bytes > MOST_KEPT_BYTES {
+                let mut hash = RunningHash::new(is_ordered);
+                kept.drain(..).for_each(|text| hash.add(&text));
+                long = Some(hash);
+            }
+        }
+        if !is_ordered {
+            kept.sort_unstable();
+        }
+        Answer { rows: count, content: long.map_or(Content::Rows(kept), |hash| Content::Hash(hash.finish())) }
+    }
+
+    /// The answers of several statements as one, in which the end of each is told.
     pub fn join(&mut self, other: Answer) {
-        self.rows.extend(other.rows);
+        self.rows += other.rows;
+        match (&mut self.content, other.content) {
+            (Content::Rows(rows), Content::Rows(more)) => {
+                rows.push(NEXT_STATEMENT.to_owned());
+                rows.extend(more);
+            }
+            (one, other) => {
+                let both = [one.bits(), other.bits()].map(u64::to_le_bytes).concat();
+                *one = Content::Hash(first_bits(Sha256::new().chain_update(both)));
+            }
+        }
     }
 
     pub fn rows(&self) -> usize {
-        self.rows.len()
+        self.rows
     }
 
     /// The first 52 bits of a hash of all rows, which a float holds exactly.
     pub fn digest(&self) -> f64 {
-        let mut hash = Sha256::new();
-        for row in &self.rows {
-            hash.update(row.as_bytes());
-            hash.update(b"\n");
-        }
-        let first = hash.finalize().iter().take(8).fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
-        (first >> 12) as f64
+        (self.content.bits() >> 12) as f64
     }
 
     /// How this answer differs from one that was given before, `None` if it does not.
     pub fn difference(&self, first: &Answer) -> Option<String> {
-        let at = self.rows.iter().zip(&first.rows).position(|(one, other)| one != other);
-        let (here, there) = (self.rows.len(), first.rows.len());
+        let (here, there) = (self.rows, first.rows);
+        let (Content::Rows(rows), Content::Rows(first_rows)) = (&self.content, &first.content) else {
+            let differs = self.content.bits() != first.content.bits();
+            let content = if here == there { " of another content".to_owned() } else { format!(" and not {there}") };
+            return differs.then(|| format!("{here} rows{content}"));
+        };
         let counts = if here == there { String::new() } else { format!("{here} rows and not {there}; ") };
+        let at = rows.iter().zip(first_rows).position(|(one, other)| one != other);
         match at {
-            Some(at) => Some(format!("{counts}{} and not {}", shown(&self.rows[at]), shown(&first.rows[at]))),
-            None if here > there => Some(format!("{counts}{} more", shown(&self.rows[there]))),
-            None if here < there => Some(format!("{counts}without {}", shown(&first.rows[here]))),
+            Some(at) => Some(format!("{counts}{} and not {}", shown(&rows[at]), shown(&first_rows[at]))),
+            None if rows.len() > first_rows.len() => Some(format!("{counts}{} more", shown(&rows[first_rows.len()]))),
+            None if rows.len() < first_rows.len() => {
+                Some(format!("{counts}without {}", shown(&first_rows[rows.len()])))
+            }
             None => None,
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.rows.iter().map(String::len).sum()
+    /// Whether its rows are few enough to be kept in so many bytes.
+    fn fits(&self, most_bytes: usize) -> bool {
+        match &self.content {
+            Content::Rows(rows) => rows.iter().map(String::len).sum::<usize>() <= most_bytes,
+            Content::Hash(_) => true,
+        }
+    }
+}
+
+impl Content {
+    fn bits(&self) -> u64 {
+        match self {
+            Content::Rows(rows) => {
+                let mut hash = RunningHash::new(true);
+                rows.iter().for_each(|row| hash.add(row));
+                hash.finish()
+            }
+            Content::Hash(bits) => *bits,
+        }
     }
 }
 
@@ -78,22 +173,23 @@ fn shown(row: &str) -> String {
     format!("({}{more})", &row[..end])
 }
 
-fn row_text(row: &[Datum], numbers: Option<&[bool]>) -> String {
+fn row_text(row: &[Value<'_>], numbers: Option<&[bool]>) -> String {
     let values = row.iter().enumerate().map(|(column, value)| {
         let is_number = numbers.map(|numbers| numbers.get(column).copied().unwrap_or_default());
-        value_text(value, is_number)
+        value_text(*value, is_number)
     });
     values.collect::<Vec<_>>().join(", ")
 }
 
 /// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits. `is_number` says whether the column's
 /// texts are numbers; `None`: it is not known.
-fn value_text(value: &Datum, is_number: Option<bool>) -> String {
+fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
     match value {
-        Datum::Null => "NULL".to_owned(),
-        Datum::Int(number) => number.to_string(),
-        Datum::Double(number) => number_text(*number),
-        Datum::Text(text) => {
+        Value::Null => "NULL".to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => number_text(number),
+        Value::Text(bytes) => {
+            let Ok(text) = std::str::from_utf8(bytes) else { return format!("x'{}'", hexadecimal(bytes)) };
             let text = text.trim_end();
             match text.parse::<f64>() {
                 _ if is_whole(text) => text.to_owned(),
@@ -104,6 +200,10 @@ fn value_text(value: &Datum, is_number: Option<bool>) -> String {
             }
         }
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Tells whether a text is written as engines write numbers: `0.5` and `1e+20`, and not `00.5`.
@@ -157,7 +257,7 @@ impl FirstAnswers {
             None => {
                 // Those of many rows of parameters would fill the memory.
                 let most_bytes = if row < MOST_KEPT_ROWS { MOST_KEPT_BYTES } else { 0 };
-                let kept = (answer.bytes() <= most_bytes).then(|| answer.clone());
+                let kept = answer.fits(most_bytes).then(|| answer.clone());
                 known.insert(asked, Known { digest, answer: kept });
                 Ok(())
             }
@@ -169,33 +269,44 @@ impl FirstAnswers {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Datum {
-        Datum::Text(text.to_owned().into())
+    fn text(text: &str) -> Value<'_> {
+        Value::Text(text.as_bytes())
     }
 
-    fn answer(rows: &[Vec<Datum>]) -> Answer {
-        Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, false)
+    fn read(rows: &[Vec<Value<'_>>], is_ordered: bool) -> Answer {
+        let mut found = Rows::default();
+        rows.iter().for_each(|row| found.push(row.iter().copied()));
+        Answer::from_rows(&found, is_ordered)
+    }
+
+    fn answer(rows: &[Vec<Value<'_>>]) -> Answer {
+        read(rows, false)
+    }
+
+    fn ordered(rows: &[Vec<Value<'_>>]) -> Answer {
+        read(rows, true)
     }
 
     #[test]
     fn engines_write_one_value_in_several_ways() {
         for (one, other) in [
-            (Datum::Int(7), text("7")),
-            (Datum::Double(1.5), text("1.500")),
-            (Datum::Double(0.1 + 0.2), text("0.3")),
+            (Value::Int(7), text("7")),
+            (Value::Double(1.5), text("1.500")),
+            (Value::Double(0.1 + 0.2), text("0.3")),
             (text("abc  "), text("abc")),
-            (text("-0.0"), Datum::Int(0)),
+            (text("-0.0"), Value::Int(0)),
         ] {
-            assert_eq!(value_text(&one, None), value_text(&other, None));
+            assert_eq!(value_text(one, None), value_text(other, None));
         }
         for (one, other) in [
-            (Datum::Null, text("NULL")),
-            (Datum::Int(9_007_199_254_740_993), Datum::Int(9_007_199_254_740_992)),
+            (Value::Null, text("NULL")),
+            (Value::Int(9_007_199_254_740_993), Value::Int(9_007_199_254_740_992)),
             (text("007"), text("7")),
             (text("inf"), text("infinity")),
-            (Datum::Double(1.0), Datum::Double(1.000_001)),
+            (Value::Double(1.0), Value::Double(1.000_001)),
+            (Value::Text(b"\xfe"), Value::Text(b"\xff")),
         ] {
-            assert_ne!(value_text(&one, None), value_text(&other, None));
+            assert_ne!(value_text(one, None), value_text(other, None));
         }
     }
 
@@ -209,7 +320,7 @@ mod tests {
             ("00401234567101", "00401234567107", false),
             ("0001.0", "1", false),
         ] {
-            let values = |is_number| (value_text(&text(one), is_number), value_text(&text(other), is_number));
+            let values = |is_number| (value_text(text(one), is_number), value_text(text(other), is_number));
             let ((a, b), (c, d)) = (values(as_text), values(as_number));
             assert!(a != b && (c == d || !is_one_number), "{one} {other}: {a} {b} {c} {d}");
             let (a, b) = values(None);
@@ -222,13 +333,9 @@ mod tests {
         );
     }
 
-    fn ordered(rows: &[Vec<Datum>]) -> Answer {
-        Answer::from_rows(&TypedRows { rows: rows.to_vec(), numbers: None }, true)
-    }
-
     #[test]
     fn rows_have_an_order_where_the_query_gives_one() {
-        let (one, two) = (vec![Datum::Int(1)], vec![Datum::Int(2)]);
+        let (one, two) = (vec![Value::Int(1)], vec![Value::Int(2)]);
         let there = [one.clone(), two.clone()];
         let back = [two, one];
         assert_eq!(answer(&there).digest(), answer(&back).digest());
@@ -236,16 +343,47 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_is_too_long_to_be_kept_is_compared_by_its_hash() {
+        let texts: Vec<String> = (0..5).map(|n| n.to_string().repeat(MOST_KEPT_BYTES / 4)).collect();
+        let there: Vec<Vec<Value<'_>>> = texts.iter().map(|one| vec![text(one)]).collect();
+        let back: Vec<Vec<Value<'_>>> = there.iter().rev().cloned().collect();
+        assert_eq!(answer(&there), answer(&back));
+        assert_ne!(ordered(&there), ordered(&back));
+        let mut other = there.clone();
+        other[3] = vec![text("x")];
+        assert_eq!(answer(&there).difference(&answer(&back)), None);
+        assert_eq!(answer(&other).difference(&answer(&there)), Some("5 rows of another content".to_owned()));
+        assert_eq!(answer(&there[..1]).difference(&answer(&there)), Some("1 rows and not 5".to_owned()));
+        let mut both = answer(&there[..1]);
+        both.join(answer(&there));
+        assert_eq!((both.rows(), both.digest() == answer(&there).digest()), (6, false));
+    }
+
+    #[test]
+    fn a_row_of_one_statement_is_none_of_the_next() {
+        let [one, two] = [vec![Value::Int(1)], vec![Value::Int(2)]];
+        let joined = |first: &[Vec<Value<'_>>], second: &[Vec<Value<'_>>]| {
+            let mut both = answer(first);
+            both.join(answer(second));
+            both
+        };
+        let there = joined(&[one.clone(), two.clone()], &[]);
+        let here = joined(&[one], &[two]);
+        assert_ne!(here.digest(), there.digest());
+        assert_eq!(here.difference(&there), Some("(the next statement) and not (2)".to_owned()));
+    }
+
+    #[test]
     fn the_first_row_that_differs_is_shown() {
-        let first = answer(&[vec![Datum::Int(1), text("a")], vec![Datum::Int(2), text("b")]]);
+        let first = answer(&[vec![Value::Int(1), text("a")], vec![Value::Int(2), text("b")]]);
         let known = FirstAnswers::default();
         assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
         assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
-        let other = answer(&[vec![Datum::Int(1), text("a")], vec![Datum::Int(2), text("c")]]);
+        let other = answer(&[vec![Value::Int(1), text("a")], vec![Value::Int(2), text("c")]]);
         assert_eq!(known.compare("sql", "q1", 0, &other), Err("(2, 'c') and not (2, 'b')".to_owned()));
         assert_eq!(known.compare("sql", "q2", 0, &other), Ok(()), "another query");
         assert_eq!(known.compare("sql", "q1", 1, &other), Ok(()), "other parameters");
-        let short = answer(&[vec![Datum::Int(1), text("a")]]);
+        let short = answer(&[vec![Value::Int(1), text("a")]]);
         assert_eq!(known.compare("sql", "q1", 0, &short), Err("1 rows and not 2; without (2, 'b')".to_owned()));
         let empty = answer(&[]);
         assert_eq!(known.compare("sql", "q1", 0, &empty), Err("0 rows and not 2; without (1, 'a')".to_owned()));

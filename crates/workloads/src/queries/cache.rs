@@ -23,7 +23,7 @@ const PAIRS: usize = 5;
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Stands behind a query of étalon's, and before its number.
-pub(super) const REMARK: &str = "\n/* etalon ";
+pub const REMARK: &str = "\n/* etalon ";
 
 /// A statement in a wording that no cache has met: its plan is the same.
 pub fn reword(sql: &str) -> String {

@@ -18,6 +18,7 @@ use load::error::Failure;
 use procedure::Asking;
 
 pub use answer::FirstAnswers;
+pub(crate) use cache::REMARK;
 pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick};
 pub use source::{has_queries, is_query};
 

@@ -16,7 +16,7 @@ use crate::dataset::{Dialect, Tables};
 use crate::query_run::{
     AnswerCheck, QueryText, TimeLimit, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
 };
-use crate::session::{Session, SessionKind, TypedRows};
+use crate::session::{Session, SessionKind};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::workload::Procedure;
 use load::error::Failure;
@@ -47,6 +47,8 @@ struct Asked<'a> {
     digests: BTreeMap<usize, f64>,
     /// Seconds of each execution with warm caches.
     executions_s: Vec<f64>,
+    /// Seconds to the first row of those that have one.
+    first_rows_s: Vec<f64>,
     cpu_s: Reading,
     /// A cache of results answered in the engine's place.
     is_cached: bool,
@@ -111,6 +113,7 @@ impl Asking {
             plan: None,
             digests: BTreeMap::new(),
             executions_s: Vec::new(),
+            first_rows_s: Vec::new(),
             cpu_s: Reading::unavailable("it was not run"),
             is_cached: false,
         };
@@ -141,6 +144,7 @@ impl Asking {
             let row = rows[asked.executions_s.len() % rows.len()];
             let executed = question.execute(sessions, row, Wording::AsWritten)?;
             asked.executions_s.push(executed.elapsed_s);
+            asked.first_rows_s.extend(executed.first_row_s);
             asked.expect_rows(file.expected_rows, &executed.answer);
             match (&file.parameters, executed.answer) {
                 (Some(parameters), Ok(answer)) if row > 0 => {
@@ -216,6 +220,8 @@ pub struct Question<'a> {
 /// One execution by all clients.
 pub struct Executed {
     pub elapsed_s: f64,
+    /// To the first row of the first statement that gives one.
+    pub first_row_s: Option<f64>,
     pub answer: Result<Answer, NoValue>,
 }
 
@@ -231,7 +237,8 @@ impl<'a> Question<'a> {
         row: usize,
         wording: Wording,
     ) -> Result<Executed, Failure> {
-        let mut all = Executed { elapsed_s: 0.0, answer: Ok(Answer::from_rows(&TypedRows::default(), true)) };
+        let mut all = Executed { elapsed_s: 0.0, first_row_s: None, answer: Ok(Answer::empty()) };
+        let mut before: Option<Answer> = None;
         for statement in &self.statements {
             let sql = self.filled(&statement.sql, row);
             let sql = if wording == Wording::Reworded { Cow::Owned(cache::reword(&sql)) } else { sql };
@@ -242,16 +249,19 @@ impl<'a> Question<'a> {
                 .map(|whole| TimeLimit { whole, left: whole.saturating_sub(spent).max(SHORTEST_TIMEOUT) });
             let around = self.dialect.read_only();
             let run = QueryText { sql: &sql, around, limit }.run(sessions);
+            all.first_row_s = all.first_row_s.or(run.first_row_s.map(|first_s| all.elapsed_s + first_s));
             all.elapsed_s += run.elapsed_s;
             let answer = self.answer_of_all(run, statement.is_ordered)?;
-            match (&mut all.answer, answer) {
-                (Ok(answers), Ok(answer)) => answers.join(answer),
-                (_, missing) => {
-                    all.answer = missing;
-                    break;
+            match (&mut before, answer) {
+                (Some(answers), Ok(answer)) => answers.join(answer),
+                (None, Ok(answer)) => before = Some(answer),
+                (_, Err(missing)) => {
+                    all.answer = Err(missing);
+                    return Ok(all);
                 }
             }
         }
+        all.answer = Ok(before.unwrap_or_else(Answer::empty));
         Ok(all)
     }
 
@@ -265,7 +275,7 @@ impl<'a> Question<'a> {
             let asked = QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run(&mut sessions[..1]);
             for rows in asked.answers {
                 match rows {
-                    Ok(found) => plans.push((explain.plan)(&found.rows)),
+                    Ok(found) => plans.push((explain.plan)(&found.data())),
                     Err(failure) => return Ok(Err(missing_of(failure)?.reason)),
                 }
             }
@@ -296,7 +306,7 @@ impl<'a> Question<'a> {
             }
             found = Some(answer);
         }
-        Ok(Ok(found.unwrap_or_else(|| Answer::from_rows(&TypedRows::default(), is_ordered))))
+        Ok(Ok(found.unwrap_or_else(Answer::empty)))
     }
 }
 
@@ -377,6 +387,10 @@ impl Asking {
         }
         for one in asked {
             let name = &one.query.name;
+            if !one.first_rows_s.is_empty() {
+                let first_row = refused(&one.check, mean_s(&one.first_rows_s));
+                outcome.measurements.push(milliseconds(&format!("first_row/{name}"), Role::Secondary, first_row));
+            }
             let cpu = refused(&one.check, one.cpu_s.clone());
             outcome.measurements.push(milliseconds(&format!("cpu/{name}"), Role::Secondary, cpu));
             outcome.measurements.push(count(&format!("executions/{name}"), one.executions_s.len() as f64));

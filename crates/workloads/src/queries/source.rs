@@ -200,10 +200,17 @@ impl QueryFile {
             let cause = format!("`{}` writes, and queries only read", word.to_uppercase());
             return Err(refuse(&self.path, &cause).hint("`--script FILE` runs what writes, as a transaction"));
         }
+        let own = own_depth(&words);
         let is_ordered =
-            words.windows(2).any(|pair| pair[0].depth == 0 && pair[0].text == "order" && pair[1].text == "by");
+            words.windows(2).any(|pair| pair[0].depth == own && pair[0].text == "order" && pair[1].text == "by");
         Ok(Statement { sql, is_ordered })
     }
+}
+
+/// Number of parentheses around the whole statement.
+fn own_depth(words: &[WordAt]) -> usize {
+    let leading = words.iter().take_while(|word| word.text == "(").count();
+    words[leading..].iter().map(|word| word.depth).min().unwrap_or_default()
 }
 
 /// The word by which a statement that begins as if it read makes a table or a file. The names of files' clauses are searched for
@@ -384,6 +391,10 @@ mod tests {
             file.statements(&AsWritten).unwrap()[0].is_ordered
         };
         assert!(is_ordered("SELECT a FROM t ORDER BY a") && is_ordered("(SELECT a FROM t) order\n by 1"));
+        assert!(
+            is_ordered("(SELECT a FROM t ORDER BY a)") && !is_ordered("(SELECT a FROM (SELECT a FROM t ORDER BY a) t)")
+        );
+        assert!(!is_ordered("(SELECT a FROM t ORDER BY a) UNION (SELECT b FROM t ORDER BY b)"));
         assert!(!is_ordered("SELECT a FROM (SELECT a FROM t ORDER BY a LIMIT 3) t"));
         assert!(!is_ordered("SELECT 'ORDER BY' FROM t -- ORDER BY a") && !is_ordered("SELECT \"order by\" FROM t"));
         assert!(!is_ordered("SELECT rank() OVER (ORDER BY a) FROM t"));

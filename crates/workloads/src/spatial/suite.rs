@@ -11,7 +11,8 @@ use super::tables;
 use crate::query_run::{
     AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
 };
-use crate::session::{Session, SessionKind, TypedRows};
+use crate::rows::Rows;
+use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
 use crate::workload::Procedure;
@@ -147,13 +148,13 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
 }
 
 impl Round<'_> {
-    fn judge(&self, answer: &Result<TypedRows, Failure>) -> Result<AnswerCheck, Failure> {
+    fn judge(&self, answer: &Result<Rows, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
-            Ok(found) => &found.rows,
+            Ok(rows) => rows.data(),
             Err(failure) => return missing_of(failure.clone()).map(Err),
         };
         let expected = &self.answers.expected[self.place];
-        Ok(judge(expected, rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
+        Ok(judge(expected, &rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
     }
 
     /// The worst verdict on the answers of a run.

@@ -6,13 +6,15 @@ use std::time::Duration;
 use host::reactor::Socket;
 use wire::WireError;
 use wire::mysql::{
-    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows as RowEvents, Scanner, ServerStatus, Session,
+    command,
 };
 
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
 use super::{AskError, Client, Opened, own_words};
-use crate::server::dialogue::{Asker, Pieces, Tls, TypedTextRows, Waiting, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, Tls, Waiting, WireProtocol, text_value};
+use workloads::rows::Rows;
 
 const NOT_PREPARED: u16 = 1295;
 
@@ -66,24 +68,22 @@ impl WireProtocol for MySqlProtocol {
     type Connection = Connection;
     type Statements = Vec<String>;
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
+    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         command::query(sql, &mut client.out)?;
         client.protocol.scanner.expect(Command::Query);
-        client.protocol.scanner.set_rows(Rows::Keep);
-        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
+        client.protocol.scanner.set_rows(RowEvents::Keep);
+        let mut numbers = Vec::new();
         let heard = client.hear(|event| {
             match event {
                 Event::Columns(_) => numbers.clear(),
                 Event::Column(column) => numbers.push(column.column_type.is_number()),
-                Event::TextRow(row) => rows.push(
-                    row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect(),
-                ),
+                Event::TextRow(row) => rows.push(row.iter().map(text_value)),
                 _ => {}
             }
             Ok(())
         })?;
-        client.finish(heard)?;
-        Ok((rows, Some(numbers)))
+        rows.set_numbers(numbers);
+        client.finish(heard).map(|_| ())
     }
 
     fn ping(client: &mut Client) -> Result<(), AskError> {
@@ -96,7 +96,7 @@ impl WireProtocol for MySqlProtocol {
         let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
         client.lift_limit();
         let (status, thread_id) = (client.status(), client.protocol.session.thread_id);
-        client.protocol.scanner.set_rows(Rows::Skip);
+        client.protocol.scanner.set_rows(RowEvents::Skip);
         Ok(Opened {
             link: client.asker.link,
             connection: Connection::new(client.protocol.scanner, status, forms, thread_id),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use host::reactor::Socket;
 use wire::WireError;
 use wire::postgres::{
-    Config, ErrorFields, Event, Handshake, Progress, Rows, Scanner, Session, TransactionStatus, frontend,
+    Config, ErrorFields, Event, Handshake, Progress, Rows as RowEvents, Scanner, Session, TransactionStatus, frontend,
     tls_server_end_point,
 };
 
@@ -15,8 +15,9 @@ use super::connection::Connection;
 use super::opening::Opening;
 use super::statement::{Encoded, Prepared, name};
 use super::{AskError, Client, Opened, Statements};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, TypedTextRows, Waiting, WireProtocol};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol, text_rows, text_value};
 use load::error::Failure;
+use workloads::rows::Rows;
 
 /// Several of the server's messages.
 const COPY_BYTES: usize = 1 << 18;
@@ -115,9 +116,9 @@ impl WireProtocol for PostgresProtocol {
     type Connection = Connection;
     type Statements = Statements;
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
+    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         client.write_query(sql)?;
-        client.hear_rows()
+        client.hear_rows(rows)
     }
 
     /// A synchronisation point begins no transaction.
@@ -196,7 +197,9 @@ impl Client {
     pub(crate) fn rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
         self.asker.name(sql);
         frontend::query(sql, &mut self.out)?;
-        self.hear_rows().map(|(rows, _)| rows)
+        let mut rows = Rows::default();
+        self.hear_rows(&mut rows)?;
+        Ok(text_rows(&rows))
     }
 
     /// Prepares a statement without ending the current transaction.
@@ -217,21 +220,19 @@ impl Client {
         Ok(())
     }
 
-    fn hear_rows(&mut self) -> Result<TypedTextRows, AskError> {
-        let client = self;
-        client.protocol.scanner.set_rows(Rows::Keep);
-        let (mut rows, mut numbers) = (Vec::new(), Vec::new());
-        let until = client.hear(|event| match event {
-            Event::Columns(fields) => numbers = fields.types().map(is_number).collect(),
-            Event::Row(row) => rows
-                .push(row.iter().map(|value| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect()),
+    fn hear_rows(&mut self, rows: &mut Rows) -> Result<(), AskError> {
+        self.protocol.scanner.set_rows(RowEvents::Keep);
+        rows.set_numbers(Vec::new());
+        let until = self.hear(|event| match event {
+            Event::Columns(fields) => rows.set_numbers(fields.types().map(is_number).collect()),
+            Event::Row(row) => rows.push(row.iter().map(text_value)),
             _ => {}
         })?;
         if until == Until::CopyIn {
-            frontend::copy_fail(NO_DATA, &mut client.out)?;
-            client.hear(|_| {})?;
+            frontend::copy_fail(NO_DATA, &mut self.out)?;
+            self.hear(|_| {})?;
         }
-        Ok((rows, Some(numbers)))
+        Ok(())
     }
 
     /// Sends `out`, and reads to the end of the answer or until data are wanted.
@@ -290,7 +291,7 @@ impl Client {
         frontend::query(command, &mut self.out)?;
         self.asker.ask(&mut self.out)?;
         self.asker.read_at_once(COPY_BYTES);
-        self.protocol.scanner.set_rows(Rows::Keep);
+        self.protocol.scanner.set_rows(RowEvents::Keep);
         let mut refusal = None;
         loop {
             let mut input = match self.asker.read()? {

@@ -104,13 +104,11 @@ pub(crate) struct Asker {
     buffer: Vec<u8>,
     /// `None`: for ever.
     silence: Option<Duration>,
+    most_answer_bytes: u64,
 }
 
 /// `None` is `NULL`.
 pub(crate) type TextRows = Vec<Vec<Option<String>>>;
-
-/// Rows, and for each column of the last result whether it holds numbers; `None`: the protocol does not say so.
-pub(crate) type TypedTextRows = (TextRows, Option<Vec<bool>>);
 
 /// Fills in the next piece of a table's rows; `false` at the end.
 pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
@@ -120,7 +118,7 @@ impl Asker {
     pub(crate) fn new(socket: Socket, timeout: Duration, waiting: &Waiting) -> Asker {
         let vigil = Vigil::new(waiting.clone(), "login");
         let link = Link::new(socket, Some(Instant::now() + timeout), vigil);
-        Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
+        Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE), most_answer_bytes: ANSWER_BYTES }
     }
 
     /// Lifts the limit on the server's silence, once the login is done.
@@ -141,6 +139,11 @@ impl Asker {
 
     pub(crate) fn read_at_once(&mut self, bytes: usize) {
         self.buffer.resize(bytes, 0);
+    }
+
+    /// Lets the answer to a user's query be of any size, or not any more.
+    pub(crate) fn take_any_size(&mut self, any: bool) {
+        self.most_answer_bytes = if any { u64::MAX } else { ANSWER_BYTES };
     }
 
     fn mind_silence(&mut self) {
@@ -172,9 +175,10 @@ impl Asker {
     /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
     pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
         self.mind_silence();
+        let most_answer_bytes = self.most_answer_bytes;
         let heard = self.read()?;
         *answer_bytes += heard.len() as u64;
-        if *answer_bytes > ANSWER_BYTES {
+        if *answer_bytes > most_answer_bytes {
             return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
         }
         Ok(heard)

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, TypedTextRows, single};
+use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
+use workloads::rows::{Rows, Value};
 
 /// A blocking connection: the control plane's, and a lane's before the load.
 pub(crate) struct Client<P> {
@@ -8,6 +9,15 @@ pub(crate) struct Client<P> {
     /// Memory for requests.
     pub(crate) out: Vec<u8>,
     pub(crate) protocol: P,
+}
+
+pub(crate) fn text_rows(rows: &Rows) -> TextRows {
+    rows.iter().map(|row| row.into_iter().map(Value::text).collect()).collect()
+}
+
+/// A value as a protocol has it.
+pub(crate) fn text_value(bytes: Option<&[u8]>) -> Value<'_> {
+    bytes.map_or(Value::Null, Value::Text)
 }
 
 /// What an engine's protocol adds to a [`Client`].
@@ -18,9 +28,8 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     /// How a script's statements travel.
     type Statements: Send + Sync + 'static;
 
-    /// Asks for the rows of one or more statements, and tells of the last result's columns whether they hold numbers, where the
-    /// protocol says so.
-    fn typed_rows(client: &mut Client<Self>, sql: &str) -> Result<TypedTextRows, AskError<Self::Error>>;
+    /// Adds the rows of one or more statements to `rows`.
+    fn rows(client: &mut Client<Self>, sql: &str, rows: &mut Rows) -> Result<(), AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
     fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
@@ -37,12 +46,20 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
 
 impl<P: WireProtocol> Client<P> {
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
-        self.typed_rows(sql).map(|(rows, _)| rows)
+        let mut rows = Rows::default();
+        self.asker.name(sql);
+        P::rows(self, sql, &mut rows)?;
+        Ok(text_rows(&rows))
     }
 
-    pub(crate) fn typed_rows(&mut self, sql: &str) -> Result<TypedTextRows, AskError<P::Error>> {
+    /// The answer to a user's query, which may be of any size.
+    pub(crate) fn answer(&mut self, sql: &str) -> Result<Rows, AskError<P::Error>> {
+        let mut rows = Rows::default();
         self.asker.name(sql);
-        P::typed_rows(self, sql)
+        self.asker.take_any_size(true);
+        let asked = P::rows(self, sql, &mut rows);
+        self.asker.take_any_size(false);
+        asked.map(|()| rows)
     }
 
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError<P::Error>> {

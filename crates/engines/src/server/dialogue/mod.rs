@@ -13,8 +13,8 @@ use load::error::{Failure, FailureKind};
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
 use workloads::transactions::{Program, StatementOp};
 
-pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, TypedTextRows, columns, first_row, single};
-pub(crate) use client::{Client, WireProtocol};
+pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, columns, first_row, single};
+pub(crate) use client::{Client, WireProtocol, text_rows, text_value};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 pub(crate) use values::{LastRows, value, with_values};

@@ -12,11 +12,12 @@ use wire::tds::{
     ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
 };
 
-use super::connection::Connection;
+use super::connection::{Connection, datum};
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::server::dialogue::{Asker, Timed, Tls, TypedTextRows, Waiting, WireProtocol, value};
+use crate::server::dialogue::{Asker, Timed, Tls, Waiting, WireProtocol, value};
 use load::datum::Datum;
+use workloads::rows::{self as packed, Rows};
 
 /// Interval of `go_on` during a long statement.
 const LOOK: Duration = Duration::from_millis(200);
@@ -76,6 +77,46 @@ impl Sink for QueryAnswer {
     }
 }
 
+/// Rows that are packed as they come.
+struct PackedAnswer<'a> {
+    rows: &'a mut Rows,
+    remarks: Vec<ServerMessage>,
+    refusal: Option<Box<ServerMessage>>,
+}
+
+impl Sink for PackedAnswer<'_> {
+    fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
+        let data: Vec<Datum> = row.cells()?.into_iter().map(datum).collect();
+        self.rows.push(data.iter().map(packed::Value::from));
+        Ok(())
+    }
+
+    fn info(&mut self, info: ServerMessage) {
+        self.remarks.push(info);
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.refusal.get_or_insert(Box::new(error));
+    }
+}
+
+/// A sink that keeps the server's first refusal.
+trait Refusable: Sink {
+    fn refusal(&mut self) -> &mut Option<Box<ServerMessage>>;
+}
+
+impl Refusable for QueryAnswer {
+    fn refusal(&mut self) -> &mut Option<Box<ServerMessage>> {
+        &mut self.refusal
+    }
+}
+
+impl Refusable for PackedAnswer<'_> {
+    fn refusal(&mut self) -> &mut Option<Box<ServerMessage>> {
+        &mut self.refusal
+    }
+}
+
 pub(crate) struct TdsProtocol {
     pub(crate) session: Session,
     scanner: Scanner,
@@ -86,9 +127,8 @@ impl WireProtocol for TdsProtocol {
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
 
-    fn typed_rows(client: &mut Client, sql: &str) -> Result<TypedTextRows, AskError> {
-        let rows = client.ask(sql)?.rows;
-        Ok((rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect(), None))
+    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
+        client.pack(sql, rows).map(|_| ())
     }
 
     /// The protocol has nothing less than a batch.
@@ -191,22 +231,42 @@ impl Client {
 
     /// Sends `out`, and reads to the end of the answer.
     fn hear(&mut self) -> Result<QueryAnswer, AskError> {
-        self.asker.ask(&mut self.out)?;
         let mut answer = QueryAnswer::default();
+        self.hear_into(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// Adds the rows of a batch to `rows`, and returns what the server remarked.
+    fn pack(&mut self, sql: &str, rows: &mut Rows) -> Result<Vec<ServerMessage>, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        let mut answer = PackedAnswer { rows, remarks: Vec::new(), refusal: None };
+        self.hear_into(&mut answer)?;
+        Ok(answer.remarks)
+    }
+
+    /// The rows of a user's query, of any size, and what the server remarked.
+    pub(crate) fn answer_with_remarks(&mut self, sql: &str) -> Result<(Rows, Vec<ServerMessage>), AskError> {
+        let mut rows = Rows::default();
+        self.asker.name(sql);
+        self.asker.take_any_size(true);
+        let remarks = self.pack(sql, &mut rows);
+        self.asker.take_any_size(false);
+        Ok((rows, remarks?))
+    }
+
+    fn hear_into(&mut self, answer: &mut impl Refusable) -> Result<(), AskError> {
+        self.asker.ask(&mut self.out)?;
         let mut answer_bytes = 0;
         loop {
             let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
-                [] => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                [] => return Err(answer.refusal().take().map_or_else(AskError::closed, AskError::Server)),
                 heard => heard,
             };
-            if let Scan::Ready { .. } = self.protocol.scanner.scan(heard, &mut answer)? {
+            if let Scan::Ready { .. } = self.protocol.scanner.scan(heard, answer)? {
                 break;
             }
         }
-        match answer.refusal.take() {
-            Some(refusal) => Err(AskError::Server(refusal)),
-            None => Ok(answer),
-        }
+        answer.refusal().take().map_or(Ok(()), |refusal| Err(AskError::Server(refusal)))
     }
 
     pub(crate) fn ask(&mut self, sql: &str) -> Result<QueryAnswer, AskError> {
