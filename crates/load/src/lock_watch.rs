@@ -22,6 +22,8 @@ const MARKED: f64 = 0.25;
 const MOST: f64 = 0.5;
 /// Share of the samples in which the load waited for another session's lock, from which its figures are not its system's.
 const VOIDED_BY_OTHERS: f64 = 0.05;
+/// Sessions of others that are at work on average, from which a run is marked: a monitor that asks now and then comes to less.
+const MARKED_OTHERS: f64 = 0.25;
 /// Fewer samples than this say nothing.
 const FEWEST_SAMPLES: u32 = 5;
 /// A run is sampled about this often, however long it is: étalon's own questions are no load.
@@ -37,6 +39,8 @@ pub struct LockWaiters {
     pub for_rows: u64,
     /// Some wait for a session that is not the load's.
     pub behind_others: bool,
+    /// How many sessions that are not the load's are at work.
+    pub others_at_work: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +50,8 @@ struct Samples {
     for_rows: u64,
     /// Samples in which some session waited for one that is not the load's.
     behind_others: u32,
+    /// Others' sessions at work, summed over the samples.
+    others_at_work: u64,
 }
 
 impl Samples {
@@ -53,6 +59,7 @@ impl Samples {
         self.taken += 1;
         self.for_rows += waiters.for_rows;
         self.behind_others += u32::from(waiters.behind_others);
+        self.others_at_work += waiters.others_at_work;
     }
 }
 
@@ -100,7 +107,14 @@ impl LockWaits {
 
     /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another or for others.
     pub fn note(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
-        self.for_rows(sessions, counters).into_iter().chain(self.behind_others()).collect()
+        self.for_rows(sessions, counters).into_iter().chain(self.behind_others()).chain(self.others_at_work()).collect()
+    }
+
+    fn others_at_work(&self) -> Option<Mark> {
+        let Samples { taken, others_at_work, .. } = self.samples;
+        let mean = others_at_work as f64 / f64::from(taken.max(1));
+        let detail = format!("in {taken} samples, {mean:.1} sessions that are not the load's were at work on average");
+        (taken >= FEWEST_SAMPLES && mean >= MARKED_OTHERS).then(|| Mark::new(MarkKind::OtherClients, detail))
     }
 
     fn behind_others(&self) -> Option<Mark> {
@@ -162,11 +176,11 @@ mod tests {
     use super::*;
 
     fn waits(taken: u32, for_rows: u64) -> LockWaits {
-        LockWaits { samples: Samples { taken, for_rows, behind_others: 0 }, whole: Duration::from_secs(10) }
+        LockWaits { samples: Samples { taken, for_rows, ..Samples::default() }, whole: Duration::from_secs(10) }
     }
 
     fn behind(taken: u32, behind_others: u32) -> LockWaits {
-        LockWaits { samples: Samples { taken, for_rows: 0, behind_others }, whole: Duration::from_secs(10) }
+        LockWaits { samples: Samples { taken, behind_others, ..Samples::default() }, whole: Duration::from_secs(10) }
     }
 
     fn only(marks: Vec<Mark>) -> Option<Mark> {
@@ -194,6 +208,17 @@ mod tests {
         assert!(mark.detail.starts_with("in 5 of 100 samples, "), "{}", mark.detail);
         assert_eq!(only(behind(100, 4).note(8, &mut Counters::default())), None, "less than a twentieth");
         assert_eq!(only(behind(4, 4).note(8, &mut Counters::default())), None, "too few samples");
+    }
+
+    #[test]
+    fn others_that_work_are_told_and_a_monitor_is_not() {
+        let others = |taken: u32, others_at_work: u64| {
+            let samples = Samples { taken, others_at_work, ..Samples::default() };
+            only(LockWaits { samples, whole: Duration::from_secs(10) }.note(8, &mut Counters::default()))
+        };
+        let mark = others(100, 180).unwrap();
+        assert!(mark.kind == MarkKind::OtherClients && mark.detail.contains("1.8 sessions"), "{mark:?}");
+        assert_eq!((others(100, 20), others(4, 8)), (None, None));
     }
 
     #[test]

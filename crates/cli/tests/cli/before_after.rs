@@ -279,6 +279,9 @@ fn a_change_without_its_undo_is_refused_with_the_line_to_type() {
     let line = ["run", "sqlite:x.db", "--change", MAKE];
     let undo = "--undo 'SQL that undoes it'";
     scene.etalon(&line).says(2, &["only if it can undo the change", "etalon run sqlite:x.db --change", undo]);
+    let kept = MAKE.replace("INDEX", "INDEX IF NOT EXISTS");
+    let line = ["run", "sqlite:x.db", "--change", &kept, "--undo", DROP];
+    scene.etalon(&line).says(2, &["has `IF NOT EXISTS`, so it may change nothing", "leave `IF NOT EXISTS` out"]);
     scene.etalon(&["run", "sqlite:x.db", "--undo", DROP]).says(2, &["undoes a change, and none is named"]);
     let two = ["run", "sqlite:x.db", "sqlite:y.db", "--change", MAKE, "--undo", DROP];
     scene.etalon(&two).says(2, &["compares one server before and after it, and 2 are named"]);

@@ -28,6 +28,8 @@ struct Subject {
     holds: [&'static str; 2],
     /// A session that reads no table reports no transactions to PostgreSQL's counters.
     statement: &'static str,
+    /// A statement that works for longer than a test takes.
+    long: [&'static str; 2],
 }
 
 fn subjects() -> [Subject; 2] {
@@ -49,6 +51,7 @@ fn subjects() -> [Subject; 2] {
                 "BEGIN; SELECT 1 FROM etalon.pgbench_branches FOR UPDATE; SELECT pg_sleep(1); COMMIT",
             ],
             statement: "SELECT 1 FROM pg_class LIMIT 1;\n",
+            long: ["-c", "SELECT count(*) FROM generate_series(1, 1000000000000) n"],
         },
         Subject {
             url: format!("mariadb://t@127.0.0.1:{}/?ssl-mode=disabled", mariadb.port),
@@ -65,6 +68,7 @@ fn subjects() -> [Subject; 2] {
                 "BEGIN; SELECT 1 FROM etalon.pgbench_branches FOR UPDATE; DO SLEEP(1); COMMIT",
             ],
             statement: "SELECT 1;\n",
+            long: ["-e", "SELECT BENCHMARK(100000000000, MD5('x'))"],
         },
     ]
 }
@@ -171,6 +175,12 @@ fn what_others_ask_a_server_is_said() {
         others.wait().unwrap();
         assert!(with_others && was_at_work, "{}", subject.url);
         assert!(!said("alone"), "{}", subject.url);
+        let mut others = (subject.command)(&subject.server).args(subject.long).stdout(Stdio::null()).spawn().unwrap();
+        let with_one_statement = said("long");
+        let was_at_work = others.try_wait().unwrap().is_none();
+        others.kill().unwrap();
+        others.wait().unwrap();
+        assert!(with_one_statement && was_at_work, "{}", subject.url);
     }
 }
 

@@ -293,7 +293,7 @@ fn large_answers_are_compared_and_their_first_row_is_timed() {
     ran.says(0, &[]);
     assert!(ran.stdout.replace('\n', " ").contains("All 2 queries gave the same answers everywhere"), "{}", ran.stdout);
     let shown = scene.etalon(&["compare", scene.store().to_str().unwrap(), "--json", "--metrics", "elapsed,first_row"]);
-    let value: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let value: Value = serde_json::from_str(&shown.stdout).unwrap();
     let row = |metric: &str| {
         let rows = value["comparisons"].as_array().unwrap();
         rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{value}"))["a"]["estimate"]

@@ -94,6 +94,14 @@ macro_rules! wait_for_tables {
     };
 }
 
+/// Sessions of other users or databases that are at work, but for replication's.
+macro_rules! others_at_work {
+    () => {
+        "(SELECT COUNT(*) FROM information_schema.processlist WHERE NOT (user <=> SUBSTRING_INDEX(USER(), '@', 1) AND db <=> DATABASE()) \
+         AND command IN ('Query', 'Execute'))"
+    };
+}
+
 /// The waits for rows, and the sessions that wait for other users or databases: for rows only where the login has `PROCESS`.
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-innodb-tables/information-schema-innodb_lock_waits-table>,
@@ -107,9 +115,11 @@ pub(super) fn lock_waiters(product: Product) -> &'static [&'static str] {
                 ", (SELECT COUNT(*) FROM information_schema.INNODB_LOCK_WAITS w JOIN information_schema.INNODB_TRX t ON t.trx_id = \
                  w.blocking_trx_id LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE NOT (p.user <=> \
                  SUBSTRING_INDEX(USER(), '@', 1) AND p.db <=> DATABASE())) + ",
-                wait_for_tables!()
+                wait_for_tables!(),
+                ", ",
+                others_at_work!()
             ),
-            concat!("SELECT ", wait_for_rows!("information_schema"), ", ", wait_for_tables!()),
+            concat!("SELECT ", wait_for_rows!("information_schema"), ", ", wait_for_tables!(), ", ", others_at_work!()),
         ],
         Product::MySql => &[
             concat!(
@@ -118,9 +128,11 @@ pub(super) fn lock_waiters(product: Product) -> &'static [&'static str] {
                 ", (SELECT COUNT(*) FROM performance_schema.data_lock_waits w JOIN performance_schema.threads t ON t.thread_id = \
                  w.blocking_thread_id WHERE NOT (t.processlist_user <=> SUBSTRING_INDEX(USER(), '@', 1) AND t.processlist_db <=> \
                  DATABASE())) + ",
-                wait_for_tables!()
+                wait_for_tables!(),
+                ", ",
+                others_at_work!()
             ),
-            concat!("SELECT ", wait_for_rows!("performance_schema"), ", ", wait_for_tables!()),
+            concat!("SELECT ", wait_for_rows!("performance_schema"), ", ", wait_for_tables!(), ", ", others_at_work!()),
         ],
     }
 }

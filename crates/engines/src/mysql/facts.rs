@@ -112,7 +112,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     }
     let added = match tables {
         Tables::Own => added(client).map(|added| (ADDED_BY_OTHERS, added)),
-        Tables::None => client.one(SHAPE).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
+        Tables::None => shape(client).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
     };
     let (name, value) = added.map_err(|error| failure("read the tables' indexes and triggers", &error))?;
     facts.instance(name, value);
@@ -315,16 +315,45 @@ fn body(text: &str) -> Option<&str> {
     text.find("\nBEGIN").map(|start| &text[start..])
 }
 
-/// How many columns of indexes and triggers the tables have, and how many routines and views there are, and a digest of what they are.
-const SHAPE: &str = "SELECT CONCAT(indexed, ' columns of indexes, ', triggers, ' triggers, ', routines, ' routines, ', views, \
-                     ' views, ', LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest))) FROM \
-                     (SELECT COUNT(*) AS routines, BIT_XOR(CRC32(CONCAT_WS(' ', routine_type, routine_name, routine_definition, \
-                     last_altered))) AS digest FROM information_schema.routines WHERE routine_schema = DATABASE()) r, \
-                     (SELECT COUNT(*) AS views, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, view_definition))) AS digest FROM \
-                     information_schema.views WHERE table_schema = DATABASE()) v, (SELECT COUNT(*) AS indexed, BIT_XOR(CRC32(CONCAT_WS(' ', table_name, index_name, seq_in_index, column_name, \
-                     non_unique, index_type))) AS digest FROM information_schema.statistics WHERE table_schema = DATABASE()) i, \
-                     (SELECT COUNT(*) AS triggers, BIT_XOR(CRC32(CONCAT_WS(' ', trigger_name, event_object_table, action_statement))) AS \
-                     digest FROM information_schema.triggers WHERE trigger_schema = DATABASE()) t";
+/// The column that says whether an index is used: of MySQL 8, and of MariaDB from 10.6 on.
+const USED: &str = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'information_schema' AND \
+                    table_name = 'STATISTICS' AND column_name IN ('IS_VISIBLE', 'IGNORED')";
+
+/// How many columns of indexes and triggers the tables of all users' databases have, and how many routines and views there are, and a
+/// digest of what they are.
+fn shape(client: &mut Client) -> Result<String, AskError> {
+    let used = client.one(USED)?;
+    let used = if used.is_empty() { String::new() } else { format!(", {used}") };
+    let digest = |schema: &str, columns: &str| {
+        format!("COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', {schema}, {columns}))), 0) AS digest")
+    };
+    let parts = [
+        (
+            "i",
+            "statistics",
+            "table_schema",
+            format!("table_name, index_name, seq_in_index, column_name, non_unique, index_type{used}"),
+        ),
+        ("t", "triggers", "trigger_schema", "trigger_name, event_object_table, action_statement".to_owned()),
+        ("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered".to_owned()),
+        ("v", "views", "table_schema", "table_name, view_definition".to_owned()),
+    ];
+    let tables: Vec<String> = parts
+        .iter()
+        .map(|(name, table, schema, columns)| {
+            let digest = digest(schema, columns);
+            format!(
+                "(SELECT {digest} FROM information_schema.{table} WHERE {schema} NOT IN ('mysql', 'information_schema', \
+                 'performance_schema', 'sys')) {name}"
+            )
+        })
+        .collect();
+    client.one(&format!(
+        "SELECT CONCAT(i.n, ' columns of indexes, ', t.n, ' triggers, ', r.n, ' routines, ', v.n, ' views, ', \
+         LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest))) FROM {}",
+        tables.join(", ")
+    ))
+}
 
 /// Lists the engines of the load's tables: the one that étalon's own are made with, and those that they have.
 fn engines(client: &mut Client, default: &str, tables: Tables) -> Result<Vec<String>, Failure> {

@@ -119,18 +119,20 @@ pub(super) const OF_SESSION: CountsQuery = CountsQuery {
 
 /// Sessions like this one that wait for a row: for the transaction that has locked it, for the turn to wait for that, or for a
 /// row that is being inserted. Then those that wait for any lock of another client's session or of a prepared transaction, which
-/// has no session; at most 32 are looked at, and those first that wait for no mere turn.
+/// has no session; at most 32 are looked at, and those first that wait for no mere turn. Then other clients' sessions that are at work.
 ///
 /// <https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-LOCK-TABLE>,
 /// <https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-INFO-SESSION>
 pub(super) const LOCK_WAITERS: &str = "WITH sessions AS MATERIALIZED (SELECT pid, wait_event_type, wait_event, usename, \
+    state = 'active' AND backend_type = 'client backend' AS is_at_work, \
     (datname, usename, application_name) IS NOT DISTINCT FROM \
     (current_database(), current_user, current_setting('application_name')) AS is_like_this FROM pg_catalog.pg_stat_activity), \
     waiting AS MATERIALIZED (SELECT pid, wait_event FROM sessions WHERE is_like_this AND wait_event_type = 'Lock'), \
     looked_at AS (SELECT pid FROM waiting ORDER BY wait_event = 'tuple' LIMIT 32) \
     SELECT (SELECT count(*) FROM waiting WHERE wait_event IN ('transactionid', 'tuple', 'spectoken')), \
     (SELECT count(*) FROM looked_at WHERE EXISTS (SELECT FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids(pid)) AS blocking (pid) \
-    WHERE blocking.pid = 0 OR EXISTS (SELECT FROM sessions WHERE sessions.pid = blocking.pid AND usename IS NOT NULL AND NOT is_like_this)))";
+    WHERE blocking.pid = 0 OR EXISTS (SELECT FROM sessions WHERE sessions.pid = blocking.pid AND usename IS NOT NULL AND NOT is_like_this))), \
+    (SELECT count(*) FROM sessions WHERE is_at_work AND NOT is_like_this)";
 
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
 

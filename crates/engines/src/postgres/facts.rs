@@ -332,11 +332,11 @@ const CALLS: &str = "WITH RECURSIVE calls AS (SELECT classid, objid FROM pg_cata
                      WHERE part.type <> 0)";
 
 /// How many indexes and triggers users' tables have, and how many functions and views users have made, and a digest of what they and
-/// the tables' rules, policies and checks are.
+/// the tables' rules, policies, defaults and constraints are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
                      ' triggers, ' || count(*) FILTER (WHERE kind = 'function') || ' functions, ' || \
                      count(*) FILTER (WHERE kind = 'view') || ' views, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
-                     (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, indkey, indclass, indisunique, indisvalid) AS what \
+                     (SELECT 'index' AS kind, pg_catalog.concat_ws(' ', indrelid, c.relname, indkey, indclass, indisunique, indisvalid) AS what \
                      FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid WHERE i.indexrelid >= 16384 AND \
                      c.relpersistence <> 't' AND c.relkind <> 't' UNION ALL SELECT 'trigger', pg_catalog.concat_ws(' ', tgrelid, tgname, \
                      tgfoid, tgenabled) FROM pg_catalog.pg_trigger WHERE NOT tgisinternal UNION ALL \
@@ -349,8 +349,10 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      SELECT 'policy', pg_catalog.concat_ws(' ', polrelid, polname, polcmd, polqual, polwithcheck) FROM \
                      pg_catalog.pg_policy UNION ALL \
                      SELECT 'row security', oid::text FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \
-                     SELECT 'check', pg_catalog.concat_ws(' ', conrelid, conname, conbin) FROM pg_catalog.pg_constraint \
-                     WHERE contype = 'c' AND oid >= 16384) AS found";
+                     SELECT 'default', pg_catalog.concat_ws(' ', adrelid, adnum, adbin) FROM pg_catalog.pg_attrdef WHERE oid >= 16384 \
+                     UNION ALL \
+                     SELECT 'constraint', pg_catalog.concat_ws(' ', conrelid, conname, conbin, confrelid, confupdtype, confdeltype) FROM \
+                     pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384) AS found";
 
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
     for row in client.rows(DATABASE)? {

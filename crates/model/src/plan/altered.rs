@@ -21,6 +21,13 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
         (Some(make), Some(_)) => {
             let value =
                 Change { make: statements(section, CHANGE, problems)?, undo: statements(section, UNDO, problems)? };
+            if let Some(words) = value.make.iter().find_map(|sql| condition(sql)) {
+                let message = format!("`{CHANGE}` of {} has `{words}`, so it may change nothing", section.place);
+                let hint =
+                    format!("leave `{words}` out: `{UNDO}` would then remove, or make, what was not of the change");
+                problems.add(&make.at, message, Some(hint));
+                return None;
+            }
             return Some(ChangeFile { at: make.at.clone(), value });
         }
         (Some(make), None) => (make, UNDO, "étalon undoes what it changes: `undo = [\"DROP INDEX …\"]`"),
@@ -29,6 +36,12 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
     let written = if missing == UNDO { CHANGE } else { UNDO };
     problems.add(&node.at, format!("{} has `{written}`, and no `{missing}`", section.place), Some(hint.to_owned()));
     None
+}
+
+/// The words by which a statement does nothing where what it makes is there, or what it drops is not.
+fn condition(sql: &str) -> Option<&'static str> {
+    let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
+    ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
 }
 
 fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {

@@ -49,5 +49,6 @@ fn answer_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaite
         Some(Some(text)) => whole_number(text, tried),
         _ => Ok(0),
     };
-    Ok(LockWaiters { for_rows: u64::try_from(number(0)?).unwrap_or(0), behind_others: number(1)? > 0 })
+    let count = |column: usize| number(column).map(|number| u64::try_from(number).unwrap_or(0));
+    Ok(LockWaiters { for_rows: count(0)?, behind_others: number(1)? > 0, others_at_work: count(2)? })
 }
