@@ -208,7 +208,9 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
             let metric = &rows
                 .iter()
                 .find(|row| row.metric.id == CAPACITY_CLIENTS)
-                .or(rows.iter().find(|row| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time)))
+                .or(rows.iter().find(|row| {
+                    matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time) && !is_prescribed(row)
+                }))
                 .or(rows.first())?
                 .metric;
             let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
@@ -216,6 +218,12 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
             Some(Question { benchmark: quote_name(name), a, b, metric, rows, others, room: LINES * WIDTH })
         })
         .collect()
+}
+
+/// Whether both sides did as much as the plan asks of them, so that their rates say nothing of the systems.
+fn is_prescribed(row: &Comparison) -> bool {
+    let has_pace = ["rate", "think_time"].into_iter().any(|key| row.case.get(key).is_some());
+    has_pace && row.metric.quantity() == Quantity::Rate && row.verdict() == Some(Verdict::Equivalent)
 }
 
 /// The ratio that a row is judged by; without an estimate that of its figures.

@@ -116,3 +116,16 @@ fn more_clients_than_open_files_are_refused_before_the_first_connects() {
     scene.write("p.toml", &plan("clients = 500\npool = { size = 5 }"));
     ran(limited().unwrap()).says(0, &[]);
 }
+
+/// Both sides carry a rate that is asked of them, so it says nothing of them.
+#[test]
+fn at_a_rate_the_first_sentence_is_about_the_response_time() {
+    let scene = Scene::new();
+    let line = "run old=sim:?service_us=200&servers=4 new=sim:?service_us=400&servers=4 --script select-only --clients 4 \
+                --set benchmarks.*.rate=500 --set schedule.rounds=6 --set schedule.warmup=100ms --set schedule.duration=400ms";
+    let ran = scene.etalon(&line.split(' ').collect::<Vec<_>>());
+    ran.says(0, &[]);
+    let first = ran.stdout.split("\n\n").next().unwrap().replace('\n', " ");
+    assert!(first.contains("times as long") || first.contains("longer"), "{}", ran.stdout);
+    assert!(!first.contains("is the same"), "{}", ran.stdout);
+}
