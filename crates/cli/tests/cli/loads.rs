@@ -129,3 +129,20 @@ fn at_a_rate_the_first_sentence_is_about_the_response_time() {
     assert!(first.contains("times as long") || first.contains("longer"), "{}", ran.stdout);
     assert!(!first.contains("is the same"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_journal_that_a_setting_keeps_is_removed_at_the_end() {
+    let scene = Scene::new();
+    let file = Connection::open(scene.path().join("own.db")).unwrap();
+    file.execute_batch("CREATE TABLE t (n INT); INSERT INTO t VALUES (1)").unwrap();
+    drop(file);
+    scene.write("add.sql", "UPDATE t SET n = n + 1;\n");
+    for mode in ["persist", "truncate"] {
+        let set = format!("systems.own.settings.journal_mode={mode}");
+        let line =
+            ["run", "own=sqlite:own.db", "--script", "add.sql", "--quick", "--quiet", "--set", &set];
+        scene.etalon(&line).says(0, &[]);
+        let left = ["-journal", "-wal", "-shm"].map(|end| scene.path().join(format!("own.db{end}")).exists());
+        assert_eq!(left, [false; 3], "{mode}");
+    }
+}

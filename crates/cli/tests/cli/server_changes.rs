@@ -291,6 +291,7 @@ fn a_postgresql_that_changes_has_no_verdict() {
         psql(port, "postgres", "SELECT pg_reload_conf()");
     };
     let restart = |settings: &[&str]| server.borrow_mut().restart(settings);
+    psql(port, "b", "CREATE TABLE t (x int PRIMARY KEY); CREATE TABLE other (x int PRIMARY KEY)");
     each_change(
         &postgres_url(port, "a"),
         &postgres_url(port, "b"),
@@ -317,6 +318,16 @@ fn a_postgresql_that_changes_has_no_verdict() {
                 "a function",
                 Box::new(|| psql(port, "b", "CREATE FUNCTION price() RETURNS int LANGUAGE sql AS 'SELECT 1'")),
                 &["B changed", "1 functions"],
+            ),
+            (
+                "tables that take each other's names",
+                Box::new(|| psql(port, "b", "ALTER TABLE t RENAME TO was; ALTER TABLE other RENAME TO t")),
+                &["B changed", "2 indexes"],
+            ),
+            (
+                "a foreign key",
+                Box::new(|| psql(port, "b", "ALTER TABLE was ADD FOREIGN KEY (x) REFERENCES t")),
+                &["B changed", "2 indexes"],
             ),
             (
                 "a trigger on what is made",
@@ -447,6 +458,7 @@ fn a_mariadb_that_changes_has_no_verdict() {
     let (port, other) = (server.borrow().port, mariadb());
     let url = |port: u16, database: &str| format!("mariadb://t@127.0.0.1:{port}/{database}?ssl-mode=disabled");
     let set = |setting: &str| mariadb_sql(&server.borrow(), &format!("SET GLOBAL {setting}"));
+    mariadb_sql(&server.borrow(), "CREATE DATABASE shop; CREATE TABLE shop.t (x INT, KEY x (x))");
     each_change(
         &url(port, "a"),
         &url(port, "b"),
@@ -459,7 +471,12 @@ fn a_mariadb_that_changes_has_no_verdict() {
             (
                 "a function",
                 Box::new(|| mariadb_sql(&server.borrow(), "CREATE FUNCTION b.f() RETURNS INT RETURN 1")),
-                &["B changed", "1 routines"],
+                &["changed", "1 routines"],
+            ),
+            (
+                "an index of another database that is no longer used",
+                Box::new(|| mariadb_sql(&server.borrow(), "ALTER TABLE shop.t ALTER INDEX x IGNORED")),
+                &["changed", "1 columns of indexes"],
             ),
             ("a setting of its I/O", Box::new(|| set("innodb_io_capacity = 999")), &["setting.innodb_io_capacity"]),
             ("memory", Box::new(|| set("innodb_buffer_pool_size = 16777216")), &["setting.innodb_buffer_pool_size"]),

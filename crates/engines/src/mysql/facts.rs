@@ -344,7 +344,7 @@ fn shape(client: &mut Client) -> Result<String, AskError> {
             let digest = digest(schema, columns);
             format!(
                 "(SELECT {digest} FROM information_schema.{table} WHERE {schema} NOT IN ('mysql', 'information_schema', \
-                 'performance_schema', 'sys')) {name}"
+                 'performance_schema', 'sys', 'etalon')) {name}"
             )
         })
         .collect();

@@ -50,8 +50,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's virtual machine between two looks at an interrupt: some 100 µs.
 const INTERRUPT_STEPS: std::ffi::c_int = 10_000;
 
+/// Behind a file's name, that of its rollback journal.
+const JOURNAL: &str = "-journal";
+
 const SHAPE: FileShape = FileShape {
-    companions: &["-wal", "-shm", "-journal"],
+    companions: &["-wal", "-shm", JOURNAL],
     marker: OwnershipMark::Within(is_marked),
     strangers: strangers::find,
 };
@@ -101,12 +104,14 @@ impl Engine for Sqlite {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         request.permits.settings(&request.system.settings, &confine::PRAGMAS)?;
+        let file = EmbeddedFile::open(request, SHAPE)?;
         let system = SqliteSystem {
+            had_journal: embedded::companion(file.path(), JOURNAL).exists(),
             cipher: match self {
                 Sqlite::Plain => Cipher::Plain,
                 Sqlite::Encrypted => Cipher::drawn(request)?,
             },
-            file: EmbeddedFile::open(request, SHAPE)?,
+            file,
             permits: request.permits.clone(),
             is_durable: AtomicBool::new(false),
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -183,6 +188,8 @@ struct SqliteSystem {
     pragmas: Vec<(String, Value)>,
     /// Commits are durable by the facts that were read last.
     is_durable: AtomicBool,
+    /// A journal was next to the file before.
+    had_journal: bool,
 }
 
 impl SqliteSystem {
@@ -218,6 +225,21 @@ impl SqliteSystem {
             set_pragma(&connection, name, value)?;
         }
         Ok(connection)
+    }
+
+    /// Has SQLite remove a journal that a plan's `journal_mode` keeps next to a file that étalon did not make, unless others use it.
+    fn remove_kept_journal(&self) -> rusqlite::Result<()> {
+        if !embedded::companion(self.file.path(), JOURNAL).exists() {
+            return Ok(());
+        }
+        let connection =
+            Connection::open_with_flags(self.file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE | self.links())?;
+        self.cipher.unlock(&connection)?;
+        // It is removed by leaving the mode that keeps it.
+        for mode in ["PERSIST", "DELETE"] {
+            connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))?;
+        }
+        Ok(())
     }
 
     /// Flags that refuse links where plans are bounded: links in the path were resolved, and no new ones may appear.
@@ -465,6 +487,10 @@ impl System for SqliteSystem {
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
+        if self.file.tables() == Tables::None && !self.had_journal {
+            let tried = format!("remove the journal of {}", self.file.path().display());
+            self.remove_kept_journal().map_err(|error| sql_failure(&tried, &error))?;
+        }
         self.file.drop_all()
     }
 }
