@@ -139,8 +139,7 @@ fn a_journal_that_a_setting_keeps_is_removed_at_the_end() {
     scene.write("add.sql", "UPDATE t SET n = n + 1;\n");
     for mode in ["persist", "truncate"] {
         let set = format!("systems.own.settings.journal_mode={mode}");
-        let line =
-            ["run", "own=sqlite:own.db", "--script", "add.sql", "--quick", "--quiet", "--set", &set];
+        let line = ["run", "own=sqlite:own.db", "--script", "add.sql", "--quick", "--quiet", "--set", &set];
         scene.etalon(&line).says(0, &[]);
         let left = ["-journal", "-wal", "-shm"].map(|end| scene.path().join(format!("own.db{end}")).exists());
         assert_eq!(left, [false; 3], "{mode}");

@@ -59,10 +59,10 @@ fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult>
     times
         .iter()
         .enumerate()
-        .map(|(at, time)| match exit_code(json, at).filter(|code| *code != 0) {
-            Some(code) => ImportedResult {
+        .map(|(at, time)| match failure(json, at) {
+            Some(how) => ImportedResult {
                 keys: of_all.keys.clone(),
-                ..ImportedResult::failed(system, "hyperfine", format!("the command ended with exit code {code}"))
+                ..ImportedResult::failed(system, "hyperfine", format!("the command ended {how}"))
             },
             None => {
                 let mut figures = Figures::default();
@@ -112,8 +112,13 @@ fn elapsed(result: &ImportedResult) -> Option<f64> {
     }
 }
 
-fn exit_code(json: &Json, at: usize) -> Option<i64> {
-    json.get("exit_codes").and_then(Json::as_array).and_then(|codes| codes.get(at)).and_then(Json::as_i64)
+/// How a command ended that did not succeed.
+fn failure(json: &Json, at: usize) -> Option<String> {
+    match json.get("exit_codes")?.as_array()?.get(at)?.as_i64() {
+        Some(0) => None,
+        Some(code) => Some(format!("with exit code {code}")),
+        None => Some("without an exit code".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +133,14 @@ mod tests {
             ImportedResult { measurements: figures.measurements, ..ImportedResult::new("a", "hyperfine") }
         }));
         import
+    }
+
+    #[test]
+    fn a_command_without_an_exit_code_failed() {
+        let json = serde_json::json!({ "exit_codes": [0, 3, null] });
+        let found = [0, 1, 2, 3].map(|at| failure(&json, at));
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(found, [None, some("with exit code 3"), some("without an exit code"), None]);
     }
 
     #[test]

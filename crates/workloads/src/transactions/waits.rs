@@ -12,15 +12,19 @@ use load::worker::LoadCounts;
 const LEAST_SYNCS: f64 = 0.8;
 /// Commits of each client below which nothing is concluded.
 const ENOUGH: f64 = 20.0;
-/// Records that a commit of rows leaves in the log: the rows', and its own. One of rows that are not logged leaves at most one.
+/// Records that a commit of rows leaves in the log: the rows', and its own.
 const RECORDS: f64 = 2.0;
+/// Records below which none of the rows was logged: such a commit leaves one at most, and others' work leaves some.
+const RECORDS_OF_NONE: f64 = 1.5;
 
-/// Commits of rows that are logged, and the syncs of the log meanwhile.
+/// Commits of rows, and what the log did meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Synced {
     commits: u64,
     clients: u64,
     syncs: f64,
+    /// Records of the log for each commit.
+    records: f64,
 }
 
 impl Synced {
@@ -32,7 +36,12 @@ impl Synced {
     /// Whether the commits cannot each have waited: a sync covers at most one of each client. Others' commits and the system's own
     /// work only add syncs.
     fn is_short(self) -> bool {
-        self.each() >= ENOUGH && self.syncs < LEAST_SYNCS * self.each()
+        self.each() >= ENOUGH && self.records >= RECORDS && self.syncs < LEAST_SYNCS * self.each()
+    }
+
+    /// Whether no row was logged: of tables without a log, or of an engine without one.
+    fn is_unlogged(self) -> bool {
+        self.each() >= ENOUGH && self.records < RECORDS_OF_NONE
     }
 }
 
@@ -40,12 +49,20 @@ impl Synced {
 pub(super) fn mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     by_sessions(counts).or_else(|| {
         let synced = synced(program, counts, counters)?;
-        let Synced { commits, clients, syncs } = synced;
+        let Synced { commits, clients, syncs, .. } = synced;
         if synced.each() < ENOUGH {
             let detail = format!(
                 "fewer than {ENOUGH} commits of each client, so that it was not checked whether they waited for the log"
             );
             return Some(Mark::new(MarkKind::Note, detail));
+        }
+        if synced.is_unlogged() && program.writes() {
+            let detail = format!(
+                "{commits} commits changed rows, and the log has {:.1} records for each, too few for the rows: their tables, or the \
+                 tables' engine, have no log",
+                synced.records
+            );
+            return Some(Mark::new(MarkKind::UnsafeCommits, detail));
         }
         if !synced.is_short() {
             return None;
@@ -88,8 +105,8 @@ fn synced(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option
     }
     let commits = counts.wrote.saturating_sub(counts.asked.rollbacks);
     let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"))?;
-    let are_logged = counters.get("log_records")? >= RECORDS * commits as f64;
-    (are_logged && commits > 0).then_some(Synced { commits, clients, syncs })
+    let records = counters.get("log_records")? / commits.max(1) as f64;
+    (commits > 0).then_some(Synced { commits, clients, syncs, records })
 }
 
 #[cfg(test)]
@@ -120,8 +137,11 @@ mod tests {
         // Group commit: a sync covers one commit of each client.
         assert_eq!(found(10_100, 8, (1_250.0, 30_000.0), block), None);
         assert_eq!(found(10_100, 1, (10_000.0, 30_000.0), block), None);
-        // Rows of temporary tables leave no record of their own.
-        assert_eq!(found(10_100, 1, (30.0, 10_100.0), block), None);
+        // Rows of temporary and unlogged tables leave no record of their own.
+        let unsafe_commits = Some(MarkKind::UnsafeCommits);
+        assert_eq!(found(10_100, 1, (30.0, 10_100.0), block), unsafe_commits);
+        assert_eq!(found(10_100, 8, (0.0, 0.0), block), unsafe_commits);
+        assert_eq!(found(10_100, 1, (30.0, 18_000.0), block), None);
         // Rolled back, or too few.
         assert_eq!(found(100, 1, (0.0, 30_000.0), block), None);
         assert_eq!(found(119, 1, (0.0, 30_000.0), block), Some(MarkKind::Note));

@@ -27,6 +27,9 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
         assert_eq!(tier_of(&system, insert, clients, 1), None, "{clients} clients");
     }
     assert_eq!(tier_of(&system, "SELECT 1 INTO @a;\n", 1, 1), None, "it changes nothing");
+    system.run("CREATE DATABASE other; CREATE TABLE other.w (n INT) ENGINE = MyISAM; INSERT INTO other.w VALUES (1)");
+    let without_log = "UPDATE other.w SET n = n + 1;\n";
+    assert_eq!(tier_of(&system, without_log, 1, 1), Some(DurabilityTier::Unsafe), "an engine without a log");
     let set = |value: u8| format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value};\n");
     for value in [0, 2] {
         let script = format!("{}{insert}{}", set(value), set(1));

@@ -26,6 +26,10 @@ fn commits_that_do_not_wait_for_the_log_are_marked() {
     }
     assert_eq!(tier_of(&system, UPDATE, 1, 1), None);
     assert_eq!(tier_of(&system, "SELECT 1;\n", 4, 1), None);
+    system.run("CREATE UNLOGGED TABLE public.loose AS SELECT 1 AS n");
+    let unlogged = "UPDATE public.loose SET n = n + 1;\n";
+    assert_eq!(tier_of(&system, unlogged, 1, 1), Some(DurabilityTier::Unsafe));
+    assert_eq!(tier_of(&system, unlogged, 4, 1), Some(DurabilityTier::Unsafe));
     // For each transaction alone: no session shows it.
     let local = format!("BEGIN;\nSET LOCAL synchronous_commit = off;\n{UPDATE}COMMIT;\n");
     let function = format!("BEGIN;\nSELECT set_config('synchronous_commit', 'off', true);\n{UPDATE}COMMIT;\n");
