@@ -247,14 +247,7 @@ pub struct PlanSource {
     /// Run one system as both sides
     ///
     /// The first of the plan, or the one named
-    #[arg(
-        long,
-        value_name = "SYSTEM",
-        num_args = 0..=1,
-        default_missing_value = "",
-        conflicts_with_all = ["set_a", "set_b"],
-        help_heading = heading::SYSTEMS
-    )]
+    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["set_a", "set_b"], help_heading = heading::SYSTEMS)]
     pub aa: Option<String>,
 }
 

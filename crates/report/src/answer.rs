@@ -222,7 +222,7 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
 
 /// Whether both sides did as much as the plan asks of them, so that their rates say nothing of the systems.
 fn is_prescribed(row: &Comparison) -> bool {
-    let has_pace = ["rate", "think_time"].into_iter().any(|key| row.case.get(key).is_some());
+    let has_pace = ["rate", "think_time"].into_iter().any(|key| row.case.contains_key(key));
     has_pace && row.metric.quantity() == Quantity::Rate && row.verdict() == Some(Verdict::Equivalent)
 }
 

@@ -147,6 +147,7 @@ fn two_settings_of_one_server_are_its_two_sides() {
     run(&mariadb_place().url, &["--set-b", "innodb_io_capacity=300"]).says(2, &["GLOBAL variable", typed]);
     for (more, said) in [
         (&["--set-a", "a"][..], "write it as `--set-a a=VALUE`"),
+        (&["--set-a", "a=1", "--aa"], "cannot be used with"),
         (&["--set-a", "a=1", "--set-b", "a=1"], "both sides would be one system"),
         (&["--set-a", "a=1", "--change", "x", "--undo", "y"], "both say what A and B differ in"),
         (&["sqlite:x.db", "sqlite:y.db", "--set-a", "a=1"], "3 systems are named"),
