@@ -1,7 +1,9 @@
 //! An experiment is followed while it runs, and neither it nor its store notices.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -157,10 +159,21 @@ fn on_a_terminal(scene: &Scene, end: impl FnOnce(&mut std::process::ChildStdin))
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_secs(3));
-    let mut keys = script.stdin.take().unwrap();
-    end(&mut keys);
-    let shown = String::from_utf8_lossy(&script.wait_with_output().unwrap().stdout).into_owned();
+    let (mut output, sent) = (script.stdout.take().unwrap(), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut part = [0; 4_096];
+            while let Ok(length @ 1..) = output.read(&mut part) {
+                sent.lock().unwrap().extend_from_slice(&part[..length]);
+            }
+        });
+        let is_shown = || String::from_utf8_lossy(&sent.lock().unwrap()).contains("leaves");
+        wait_until("the screen is drawn", is_shown);
+        let mut keys = script.stdin.take().unwrap();
+        end(&mut keys);
+        script.wait().unwrap();
+    });
+    let shown = String::from_utf8_lossy(&sent.into_inner().unwrap()).into_owned();
     let read = |name: &str| std::fs::read_to_string(scene.path().join(name)).unwrap();
     assert_eq!(read("before"), read("after"), "the terminal's settings");
     assert!(shown.contains("\u{1b}[?1049h") && shown.contains("\u{1b}[?1049l"), "{shown:?}");
@@ -195,8 +208,8 @@ fn a_terminal_shows_it_and_is_as_before_afterwards() {
     let store = scene.store();
     let (shown, code) = on_a_terminal(&scene, |stdin| {
         std::fs::remove_file(&store).unwrap();
-        thread::sleep(Duration::from_secs(4));
-        stdin.write_all(b"q").unwrap();
+        // A key has it look at once.
+        stdin.write_all(b"jq").unwrap();
     });
     assert_eq!(code, "0");
     assert!(shown.contains("what was read before"), "{shown:?}");

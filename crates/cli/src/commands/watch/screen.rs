@@ -74,6 +74,8 @@ impl Screen<'_> {
                         return Ok(());
                     }
                     self.scroll(key.code);
+                    // A key asks for what is so now.
+                    self.look();
                 }
                 terminal.draw(|frame| self.draw(frame))?;
             }
