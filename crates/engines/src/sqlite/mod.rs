@@ -104,13 +104,14 @@ impl Engine for Sqlite {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         request.permits.settings(&request.system.settings, &confine::PRAGMAS)?;
+        let cipher = match self {
+            Sqlite::Plain => Cipher::Plain,
+            Sqlite::Encrypted => Cipher::drawn(request)?,
+        };
         let file = EmbeddedFile::open(request, SHAPE)?;
         let system = SqliteSystem {
             had_journal: embedded::companion(file.path(), JOURNAL).exists(),
-            cipher: match self {
-                Sqlite::Plain => Cipher::Plain,
-                Sqlite::Encrypted => Cipher::drawn(request)?,
-            },
+            cipher,
             file,
             permits: request.permits.clone(),
             is_durable: AtomicBool::new(false),
