@@ -16,6 +16,7 @@ mod results;
 mod smack;
 mod source;
 mod sqlio;
+mod stamp;
 mod task_log;
 
 use std::process::ExitCode;

@@ -11,6 +11,10 @@ use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, 
 use crate::ask::words::{ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
+use crate::stamp::Stamp;
+
+/// Folder of the results where none is named.
+const RESULTS: &str = "etalon-results";
 
 /// A store's content with its histograms.
 pub struct Results {
@@ -126,8 +130,7 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
         });
     }
     if !Side::parse(first).is_store() {
-        let error = CliError::user(format!("there is no store `{first}`"));
-        return Err(error.hint("`etalon list etalon-results` lists those that `etalon run` keeps"));
+        return Err(CliError::user(format!("there is no store `{first}`")).hint(instead_of_store(verb)));
     }
     let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
     if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {
@@ -168,6 +171,24 @@ pub fn stores_in(folder: &Path) -> Vec<String> {
         .collect();
     stores.sort();
     stores
+}
+
+/// The store of a folder that was written last.
+pub fn latest(folder: &Path) -> Option<PathBuf> {
+    stores_in(folder).into_iter().map(PathBuf::from).max_by_key(|store| Stamp::of(store).written())
+}
+
+/// What to type in place of a store that is not there, as `last` is not.
+pub fn instead_of_store(verb: &str) -> String {
+    match latest(Path::new(RESULTS)) {
+        Some(store) => {
+            format!(
+                "type `{}` for the latest one; `etalon list {RESULTS}` lists all",
+                typed(&[verb, &store.display().to_string()])
+            )
+        }
+        None => format!("`etalon list {RESULTS}` lists those that `etalon run` keeps"),
+    }
 }
 
 /// Opens one store, or joins several, of which the others are compared with the first.

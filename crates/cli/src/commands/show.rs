@@ -17,6 +17,7 @@ use crate::args::ShowArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::results::instead_of_store;
 
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let catalog = Registry::built_in().catalog();
@@ -36,7 +37,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
             "`{}` is neither a name that `etalon list` has nor a store or a capture",
             args.what
         ))
-        .hint(near.unwrap_or_else(|| "`etalon list` has all names".to_owned())));
+        .hint(near.unwrap_or_else(|| format!("`etalon list` has all names; {}", instead_of_store("show")))));
     }
     if show_capture::is_capture(path) {
         return show_capture::show(path, printer);

@@ -165,3 +165,15 @@ fn files_of_other_tools_are_imported_first() {
     scene.etalon(&["diff", "old.csv", "new.csv"]).says(2, &says);
     answered(&scene, &["import", "old.csv", "new.csv"], &["import", "old.csv", "new.csv", "-o", "old-vs-new.etalon"]);
 }
+
+#[test]
+fn the_latest_store_is_named_where_a_word_is_none() {
+    let scene = Scene::new();
+    let latest = "`etalon list etalon-results` lists";
+    scene.etalon(&["compare", "last"]).says(2, &["there is no store `last`", latest]);
+    scene.etalon(&["run", "quickstart", "--quick", "--quiet"]).says(0, &[]);
+    for verb in ["show", "compare", "report", "gate"] {
+        let line = format!("type `etalon {verb} etalon-results/quickstart-");
+        scene.etalon(&[verb, "last"]).says(2, &[&line]);
+    }
+}

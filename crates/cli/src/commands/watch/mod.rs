@@ -14,11 +14,12 @@ use crate::args::guessed::run_instead;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::stores_in;
-use reading::{Stamp, Watched};
+use crate::results::latest;
+use crate::stamp::Stamp;
+use reading::Watched;
 
 pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
-    let store = if args.store.is_dir() { latest(&args.store)? } else { args.store.clone() };
+    let store = if args.store.is_dir() { latest_of(&args.store)? } else { args.store.clone() };
     let stamp = Stamp::of(&store);
     let watched = Watched::read(&store)?;
     if printer.json {
@@ -31,10 +32,8 @@ pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The store of a folder that was written last.
-fn latest(folder: &Path) -> Result<PathBuf, CliError> {
-    let stores = stores_in(folder).into_iter().map(PathBuf::from);
-    stores.max_by_key(|store| Stamp::of(store).written()).ok_or_else(|| {
+fn latest_of(folder: &Path) -> Result<PathBuf, CliError> {
+    latest(folder).ok_or_else(|| {
         let error = CliError::user(format!("there is no store in `{}`", folder.display()));
         run_instead().into_iter().fold(error, |error, line| error.hint(format!("type `{line}`")))
     })

@@ -11,33 +11,6 @@ use store::{Store, StoreError, StoredRun};
 use crate::commands::report::set_of;
 use crate::error::CliError;
 
-/// The sizes and times of a store's files: while they stay, so does what the store holds. Nothing is opened for it, since an open
-/// store cannot be made one file by its writer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
-    file: Option<(u64, SystemTime)>,
-    wal: Option<(u64, SystemTime)>,
-}
-
-impl Stamp {
-    pub fn of(store: &Path) -> Stamp {
-        let mut wal = store.as_os_str().to_owned();
-        wal.push("-wal");
-        Stamp { file: stamp(store), wal: stamp(Path::new(&wal)) }
-    }
-
-    /// When one of the files was last written.
-    pub fn written(self) -> Option<SystemTime> {
-        let times = [self.file?.1, self.wal.map_or(UNIX_EPOCH, |(_, written)| written)];
-        times.into_iter().max()
-    }
-}
-
-fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
-    let found = std::fs::metadata(file).ok()?;
-    Some((found.len(), found.modified().ok()?))
-}
-
 /// Where an experiment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {

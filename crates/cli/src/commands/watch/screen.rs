@@ -12,11 +12,12 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
 
-use super::reading::{Stamp, Watched, now_unix_ms};
+use super::reading::{Watched, now_unix_ms};
 use super::text;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::clean;
+use crate::stamp::Stamp;
 
 /// Least time between two looks at the store's files, and two drawings.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
