@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 
 use crate::dataset::Dialect;
 use crate::session::{Session, SessionKind, text};
@@ -19,7 +19,8 @@ pub const EMPTY: &str = "is empty";
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// What [`TABLE`]'s facts say of each table or view that a program names; nothing where the engine does not list its tables. What the
-/// login may not read, or the engine does not answer for within [`LONGEST`], is left out.
+/// login may not read, or the engine does not answer for within [`LONGEST`], is left out; so is all of it through a pooler that keeps no
+/// session.
 ///
 /// # Errors
 /// The system does not answer.
@@ -27,7 +28,11 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
     let mut held = BTreeMap::new();
     let used = used_names(programs);
     let Some(contents) = system.dialect().contents().filter(|_| !used.is_empty()) else { return Ok(held) };
-    let mut session = system.session(SessionKind::OnTablesOfOthers)?;
+    let mut session = match system.session(SessionKind::OnTablesOfOthers) {
+        // A pooler that lends sessions for a transaction.
+        Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(held),
+        opened => opened?,
+    };
     for row in session.query(contents.tables_and_views())? {
         let (schema, table) = (text(row.first()), text(row.get(1)));
         let (in_schema, name) = (bare(&schema), bare(&table));

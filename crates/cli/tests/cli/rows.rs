@@ -152,3 +152,19 @@ fn mariadb_that_finds_fewer_rows_has_no_verdict() {
         format!("SELECT seq FROM seq_1_to_{ROWS} WHERE seq <= {rows}")
     });
 }
+
+/// No session is there to ask for rows by, which is no reason to refuse the load.
+#[test]
+fn tables_of_others_are_measured_through_a_pooler_that_lends_transactions() {
+    let scene = Scene::new();
+    scene.write("own.sql", "SELECT count(*) FROM pg_class;\n").write(
+        "p.toml",
+        "[systems.direct]\nserver = { engine = \"postgres\" }\n[systems.pooled]\nserver = { engine = \"postgres\", \
+         pooler = \"pgbouncer\", pool_mode = \"transaction\" }\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"./own.sql\"\n\
+         tables = \"none\"\nprotocol = \"simple\"\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"300ms\"\n",
+    );
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(!object["comparisons"].as_array().unwrap().is_empty(), "{object}");
+}

@@ -34,7 +34,6 @@ enum Content {
 }
 
 /// The hash of rows that come one by one.
-#[derive(Clone)]
 enum RunningHash {
     Ordered(Sha256),
     /// The sum of the rows' own hashes, which their order does not change.
