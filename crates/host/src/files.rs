@@ -111,6 +111,14 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
     Ok(())
 }
 
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 /// A new file that something else writes, such as a database: it gets its name when it is whole.
 pub struct NewFile {
     path: PathBuf,
@@ -118,7 +126,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins an empty file in the folder of `path`, under a name of its own.
+    /// Begins an empty file in the folder of `path`, under a name of its own. Where the system has modes, its owner alone may read it.
     ///
     /// # Errors
     /// Something is at `path` already, or the folder cannot be written.
@@ -129,7 +137,7 @@ impl NewFile {
             Found::Staying(occupant) => return Err(PutError::occupied(path, occupant)),
         }
         let name = draft_name(path);
-        let file = File::create_new(&name).map_err(HostError::at("write", path))?;
+        let file = create_private(&name).map_err(HostError::at("write", path))?;
         Ok(NewFile { path: path.to_owned(), draft: Draft { file, name: Some(name) } })
     }
 
@@ -433,6 +441,8 @@ mod tests {
         assert!(!path.exists());
         begun.put().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777, 0o600);
         assert!(matches!(NewFile::begin(&path), Err(PutError::Occupied { .. })));
         drop(NewFile::begin(&folder.path().join("y")).unwrap());
         let late = NewFile::begin(&folder.path().join("z")).unwrap();

@@ -9,7 +9,7 @@ use clap::Args;
 pub struct CaptureArgs {
     /// Logs of one PostgreSQL server, of one form: `csvlog`, `jsonlog` or text
     ///
-    /// In any order; they may be packed by gzip or Zstandard
+    /// Their order does not matter; they may be packed by gzip or Zstandard
     #[arg(value_name = "LOG", required = true)]
     pub logs: Vec<PathBuf>,
     /// The file to write

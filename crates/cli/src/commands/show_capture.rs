@@ -58,9 +58,10 @@ fn document(summary: &Summary) -> Value {
     };
     let total_us = summary.total_us();
     let classes = summary.classes.iter().map(|class| {
+        let known = class.timed > 0;
         json!({
             "kind": class.kind, "text": class.text, "executions": class.executions, "errors": class.errors,
-            "total_s": class.total_us as f64 / 1e6, "share": share(class.total_us, total_us),
+            "total_s": known.then_some(class.total_us as f64 / 1e6), "share": known.then(|| share(class.total_us, total_us)),
         })
     });
     let steps = summary.steps.iter().map(|step| json!({ "begin": time(step.begin_us), "executions": step.executions }));
@@ -103,13 +104,14 @@ fn text(summary: &Summary, width: usize) -> String {
     let _ = writeln!(text, "\n  time  statements  errors     mean ms  class");
     let total_us = summary.total_us();
     for class in summary.classes.iter().take(MOST_CLASSES) {
-        let mean_ms = class.total_us as f64 / 1e3 / class.executions.max(1) as f64;
-        let line = format!(
-            "{:>4.1} %  {:>10}  {:>6}  {mean_ms:>10.3}  ",
-            100.0 * share(class.total_us, total_us),
-            class.executions,
-            class.errors
-        );
+        let (part, mean_ms) = match class.timed {
+            0 => ("n/a".to_owned(), "n/a".to_owned()),
+            timed => (
+                format!("{:.1} %", 100.0 * share(class.total_us, total_us)),
+                format!("{:.3}", class.total_us as f64 / 1e3 / timed as f64),
+            ),
+        };
+        let line = format!("{part:>6}  {:>10}  {:>6}  {mean_ms:>10}  ", class.executions, class.errors);
         let free = width.saturating_sub(line.chars().count()).max(SHORTEST_TEXT);
         let _ = writeln!(text, "{line}{}", shortened(&class.text, free));
     }

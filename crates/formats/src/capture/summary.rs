@@ -19,6 +19,8 @@ pub struct Class {
     pub text: String,
     pub executions: u64,
     pub errors: u64,
+    /// Executions that have a duration.
+    pub timed: u64,
     pub total_us: u64,
 }
 
@@ -94,6 +96,7 @@ fn summary(capture: &SavedCapture) -> Result<Summary, CaptureError> {
         let class = classes.entry(one.class).or_default();
         class.executions += 1;
         class.errors += u64::from(one.packed.error > 0);
+        class.timed += u64::from(one.packed.duration_us.is_some());
         class.total_us = class.total_us.saturating_add(one.packed.duration_us.unwrap_or(0));
         summary.executions += 1;
         summary.without_duration += u64::from(one.packed.duration_us.is_none());

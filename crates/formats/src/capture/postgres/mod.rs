@@ -286,7 +286,7 @@ fn add(pending: Pending, end: Execution<'_>, capture: &mut Capture) -> Result<()
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// As one text.
+    /// Without parameters of its own.
     Simple,
     /// Prepared, with values.
     Prepared,

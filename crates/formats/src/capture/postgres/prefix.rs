@@ -97,7 +97,7 @@ impl Prefix {
         let usual = USUAL.iter().filter_map(|text| Prefix::read(text).ok());
         let found = usual.map(|prefix| (heads.iter().filter(|line| prefix.find(line).is_some()).count(), prefix));
         // Of several that find the same number, the first.
-        let (count, prefix) = found.rev_max()?;
+        let (count, prefix) = found.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
         (2 * count > heads.len()).then_some(prefix)
     }
 
@@ -105,17 +105,6 @@ impl Prefix {
     pub fn find<'a>(&self, line: &'a str) -> Option<Said<'a>> {
         let mut said = Said::default();
         find(&self.parts, line, line.len(), &mut said).then_some(said)
-    }
-}
-
-/// The first of those with the highest number.
-trait RevMax<T> {
-    fn rev_max(self) -> Option<(usize, T)>;
-}
-
-impl<T, I: Iterator<Item = (usize, T)>> RevMax<T> for I {
-    fn rev_max(self) -> Option<(usize, T)> {
-        self.reduce(|best, other| if other.0 > best.0 { other } else { best })
     }
 }
 
