@@ -324,30 +324,20 @@ const USED: &str = "SELECT column_name FROM information_schema.columns WHERE tab
 fn shape(client: &mut Client) -> Result<String, AskError> {
     let used = client.one(USED)?;
     let used = if used.is_empty() { String::new() } else { format!(", {used}") };
-    let digest = |schema: &str, columns: &str| {
-        format!("COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', {schema}, {columns}))), 0) AS digest")
-    };
+    let of_indexes = format!("table_name, index_name, seq_in_index, column_name, non_unique, index_type{used}");
     let parts = [
-        (
-            "i",
-            "statistics",
-            "table_schema",
-            format!("table_name, index_name, seq_in_index, column_name, non_unique, index_type{used}"),
-        ),
-        ("t", "triggers", "trigger_schema", "trigger_name, event_object_table, action_statement".to_owned()),
-        ("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered".to_owned()),
-        ("v", "views", "table_schema", "table_name, view_definition".to_owned()),
+        ("i", "statistics", "table_schema", of_indexes.as_str()),
+        ("t", "triggers", "trigger_schema", "trigger_name, event_object_table, action_statement"),
+        ("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered"),
+        ("v", "views", "table_schema", "table_name, view_definition"),
     ];
-    let tables: Vec<String> = parts
-        .iter()
-        .map(|(name, table, schema, columns)| {
-            let digest = digest(schema, columns);
-            format!(
-                "(SELECT {digest} FROM information_schema.{table} WHERE {schema} NOT IN ('mysql', 'information_schema', \
-                 'performance_schema', 'sys', 'etalon')) {name}"
-            )
-        })
-        .collect();
+    let tables = parts.map(|(name, table, schema, columns)| {
+        format!(
+            "(SELECT COUNT(*) AS n, COALESCE(BIT_XOR(CRC32(CONCAT_WS(' ', {schema}, {columns}))), 0) AS digest FROM \
+             information_schema.{table} WHERE {schema} NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys', \
+             'etalon')) {name}"
+        )
+    });
     client.one(&format!(
         "SELECT CONCAT(i.n, ' columns of indexes, ', t.n, ' triggers, ', r.n, ' routines, ', v.n, ' views, ', \
          LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest))) FROM {}",

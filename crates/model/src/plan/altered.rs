@@ -23,8 +23,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
                 Change { make: statements(section, CHANGE, problems)?, undo: statements(section, UNDO, problems)? };
             if let Some(words) = value.make.iter().find_map(|sql| condition(sql)) {
                 let message = format!("`{CHANGE}` of {} has `{words}`, so it may change nothing", section.place);
-                let hint =
-                    format!("leave `{words}` out: `{UNDO}` would then remove, or make, what was not of the change");
+                let hint = format!("leave `{words}` out: where it does nothing, `{UNDO}` changes what was so before");
                 problems.add(&make.at, message, Some(hint));
                 return None;
             }
