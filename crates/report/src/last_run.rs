@@ -44,7 +44,7 @@ pub fn last_run(evidence: &Evidence) -> Option<LastRun> {
         evidence.marks_of(run.id).partition(|mark| mark.kind == MarkKind::Errors);
     Some(LastRun {
         name: format!("round {}: {label}", u64::from(run.planned.round) + 1),
-        failure: run.reason.clone().filter(|_| run.state == RunState::Failed),
+        failure: if run.state == RunState::Failed { run.reason.clone() } else { None },
         figures: measured.iter().filter_map(|found| figure(found)).collect(),
         errors: errors.into_iter().map(ToString::to_string).collect(),
         client: CLIENT_SHARES

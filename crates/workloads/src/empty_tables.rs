@@ -27,7 +27,10 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTreeMap<String, &'static str>, Failure> {
     let mut held = BTreeMap::new();
     let used = used_names(programs);
-    let Some(contents) = system.dialect().contents().filter(|_| !used.is_empty()) else { return Ok(held) };
+    if used.is_empty() {
+        return Ok(held);
+    }
+    let Some(contents) = system.dialect().contents() else { return Ok(held) };
     let mut session = match system.session(SessionKind::OnTablesOfOthers) {
         // A pooler that lends sessions for a transaction.
         Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(held),

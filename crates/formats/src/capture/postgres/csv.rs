@@ -24,7 +24,8 @@ pub fn is_head(line: &[u8]) -> bool {
 /// What follows a name in quotation marks, or none, and its comma.
 fn behind_name(text: &str) -> Option<&str> {
     match text.strip_prefix('"') {
-        Some(name) => name.split_once("\",").map(|(_, rest)| rest).filter(|_| !name.starts_with('"')),
+        Some(name) if name.starts_with('"') => None,
+        Some(name) => name.split_once("\",").map(|(_, rest)| rest),
         None => text.strip_prefix(','),
     }
 }
@@ -78,7 +79,7 @@ fn take(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Re
     let mut fields = fields(&text);
     let is_long_enough = fields.len() >= COLUMNS || (bytes.is_too_long() && fields.len() > 13);
     let is_whole = is_long_enough && fields.get(12).is_some_and(|field| is_state(field));
-    let Some(moment) = fields.first().and_then(|time| zoned(time)).filter(|_| is_whole) else { return Ok(false) };
+    let (true, Some(moment)) = (is_whole, fields.first().and_then(|time| zoned(time))) else { return Ok(false) };
     fields.resize(fields.len().max(COLUMNS), Cow::Borrowed(""));
     let field = |number: usize| fields[number].as_ref();
     let damage = match &text {

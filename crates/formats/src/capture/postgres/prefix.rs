@@ -175,7 +175,10 @@ fn fixed_length(field: char, rest: &str) -> Option<Option<usize>> {
             // `64b0.7f`: a number alone is a process.
             Some(Some(length).filter(|length| rest[..*length].contains('.')))
         }
-        'e' => Some(Some(5).filter(|_| rest.bytes().take(5).filter(u8::is_ascii_alphanumeric).count() == 5)),
+        'e' => {
+            let is_code = rest.bytes().take(5).filter(u8::is_ascii_alphanumeric).count() == 5;
+            Some(is_code.then_some(5))
+        }
         'v' => Some(Some(bytes.take_while(|byte| byte.is_ascii_digit() || *byte == b'/').count())),
         _ => None,
     }
