@@ -188,16 +188,21 @@ fn what_others_ask_a_server_is_said() {
 fn a_load_that_waits_for_locks_of_others_has_no_verdict() {
     let scene = Scene::new();
     for (place, subject) in subjects().into_iter().enumerate() {
-        let plan = subject.plan("2s").replace("rounds = 2", "rounds = 1").replace("script", "clients = 4\nscript");
-        scene.write("p.toml", &plan);
+        let plan = |duration| {
+            subject.plan(duration).replace("rounds = 2", "rounds = 1").replace("script", "clients = 4\nscript")
+        };
+        scene.write("p.toml", &plan("6s"));
         for (way, hold) in subject.holds.iter().enumerate() {
             let started = scene.start(&["run", "p.toml", "--json", "-o", &format!("{place}-{way}")]);
             subject.wait_for_load();
             subject.done(hold);
+            // On a busy machine the first one comes when the load is about to end, or finds no client waiting.
+            (0..2).for_each(|_| drop(subject.ask(hold)));
             let ran = ran(started.wait_with_output().unwrap());
             ran.says(0, &[]);
             assert!(ran.stdout.contains("other-locks"), "{hold}: {}", ran.stdout);
         }
+        scene.write("p.toml", &plan("2s"));
         let alone = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("{place}-alone")]);
         alone.says(0, &[]);
         assert!(!alone.stdout.contains("other-locks"), "{}: {}", subject.url, alone.stdout);
