@@ -1,4 +1,4 @@
-//! PostgreSQL's logs, whole and damaged: each record is taken or counted, once.
+//! Logs of servers, whole and damaged: each record is taken or counted, once.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -205,6 +205,70 @@ fn logs_in_text_form_have_records_of_several_lines() {
     assert_eq!(recognise(log.as_bytes(), Some(&other)), None);
 }
 
+/// A record of MySQL's slow log.
+fn slow(session: u32, rest: &str) -> String {
+    let time = "# Time: 2026-11-28T19:41:05.500000Z";
+    format!("{time}\n# User@Host: me[me] @ localhost []  Id: {session:>5}\n{rest}")
+}
+
+const COST: &str = "# Query_time: 0.500000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0\n";
+
+fn captured_slow(logs: &[&[u8]]) -> Capture {
+    let form = recognise(logs[0], None).unwrap().form;
+    assert_eq!((form.name().as_str(), form.syntax()), ("slow log", Syntax::Backslash));
+    captured_as(&form, logs)
+}
+
+#[test]
+fn a_slow_log_tells_who_asked_what_when_and_how_long() {
+    let log = [
+        "/usr/sbin/mysqld, Version: 8.0.15 (MySQL). started with:\nTcp port: 3306  Unix socket: s\nTime  Id Command\n",
+        &slow(7, &format!("{COST}use shop;\nSET timestamp=1795894865;\n# a comment\nSELECT '\\';\n# Time: soon';\n")),
+        &slow(8, &format!("{COST}SET timestamp=1795894865;\n# administrator command: Quit;\n")),
+        &slow(
+            8,
+            "# Thread_id: 8  Schema: bank  Last_errno: 1054  Killed: 0\n# Query_time: 1.5  Rows_sent: 0  Bytes_sent: 33\n\
+                  SET last_insert_id=4,timestamp=1795894864;\nSELECT x\r\n;\r\n",
+        ),
+        &slow(8, &format!("# Schema:   Stored_routine: bank.pay\n{COST}SET timestamp=1795894865;\nSELECT 2;\n")),
+    ];
+    let capture = captured_slow(&[log.concat().as_bytes()]);
+    assert_eq!(counted(&capture), [("command", 1), ("in_routine", 1), ("foreign", 3)]);
+    let saved = capture.finish("log").unwrap();
+    let all = executions(&saved);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_eq!(all[0].1, "# a comment\nSELECT '\\';\n# Time: soon'");
+    assert_eq!((all[0].0.packed.start_us, all[0].0.packed.duration_us), (1_795_894_865_000_000, Some(500_000)));
+    assert_eq!((all[1].0.packed.start_us, all[1].0.packed.duration_us), (1_795_894_864_000_000, Some(1_500_000)));
+    assert_eq!((all[1].0.packed.rows, all[1].0.packed.bytes), (Some(0), Some(33)));
+    let summary = Summary::read(&saved).unwrap();
+    assert_eq!((summary.sessions, summary.errors.len()), (2, 1), "{summary:?}");
+}
+
+#[test]
+fn a_damaged_record_of_a_slow_log_costs_itself_alone() {
+    let whole = |text: &str| slow(7, &format!("{COST}SET timestamp=1795894865;\n{text};\n"));
+    let cut = slow(7, &format!("{COST}SET timestamp=1795894865;\nSELECT 'cut"));
+    let without_cost = slow(7, "SET timestamp=1795894865;\nSELECT 3;\n");
+    let log = [
+        whole("SELECT 1").into_bytes(),
+        (cut.clone() + "\n").into_bytes(),
+        without_cost.into_bytes(),
+        whole("SELECT '\0'").into_bytes(),
+        [whole("SELECT '").trim_end().as_bytes(), b"\xff\xfe';\n"].concat(),
+        whole(&format!("SELECT '{}'", "x".repeat(17 << 20))).into_bytes(),
+        whole("SELECT 2").into_bytes(),
+        cut.into_bytes(),
+    ];
+    let capture = captured_slow(&[&log.concat()]);
+    assert_eq!(capture.executions(), 2);
+    assert_eq!(counted(&capture), [("too_long", 1), ("nul", 1), ("not_utf8", 1), ("cut_off", 3)]);
+    // A server that starts again numbers its sessions from the beginning.
+    let start = "mysqld, Version: 8.0.15 (MySQL). started with:\nTcp port: 3306\nTime  Id Command\n";
+    let again = [whole("SELECT 1"), start.to_owned(), whole("SELECT 1")].concat();
+    assert_eq!(Summary::read(&captured_slow(&[again.as_bytes()]).finish("log").unwrap()).unwrap().sessions, 2);
+}
+
 #[test]
 fn a_redacted_capture_has_equal_values_for_equal_ones() {
     let mut capture = Capture::in_memory(Syntax::Standard).unwrap();
@@ -234,13 +298,14 @@ proptest! {
     #[test]
     fn damaged_logs_never_panic_and_every_record_is_counted(cuts in prop::collection::vec((0_usize..2_000, any::<u8>()), 0..12)) {
         let message = logged("duration: 1.000 ms  statement: SELECT 'a\n\"b\"'");
-        let mut log = [message.as_str(); 6].concat().into_bytes();
+        let slow = slow(7, &format!("{COST}SET timestamp=1795894865;\nSELECT 1;\n"));
+        let mut log = [message.as_str(), &slow].concat().repeat(6).into_bytes();
         for (at, byte) in cuts {
             let at = at % log.len();
             log[at] = byte;
         }
         let prefix = Prefix::recognise(&["2026-11-28 19:41:05.123 UTC [77] LOG:  x"]).unwrap();
-        for form in [Form::Csv, Form::Json, Form::Prefixed(prefix)] {
+        for form in [Form::Csv, Form::Json, Form::Prefixed(prefix), Form::Slow] {
             let capture = captured_as(&form, &[&log]);
             prop_assert!(capture.records() >= 1);
             prop_assert!(capture.counts().all().iter().all(|one| Reason::ALL.contains(&one.reason)));

@@ -7,7 +7,7 @@ use clap::Args;
 /// `etalon capture`.
 #[derive(Args, Clone, Debug)]
 pub struct CaptureArgs {
-    /// Logs of one PostgreSQL server, of one form: `csvlog`, `jsonlog` or text
+    /// Logs of one server, of one form: PostgreSQL's `csvlog`, `jsonlog` or text, or a slow log of MySQL or MariaDB
     ///
     /// Their order does not matter; they may be packed by gzip or Zstandard
     #[arg(value_name = "LOG", required = true)]

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
+use formats::capture::logs;
 use model::near::did_you_mean;
 use model::{Catalog, duration};
 
@@ -476,7 +477,7 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
         }))
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    if is_log(&text) {
+    if is_log(&text) || logs::recognise(&bytes[..bytes.len().min(logs::HEAD_BYTES as usize)], None).is_some() {
         return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
             .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs")
             .hint(format!("`etalon capture {name}` shows what the server was asked")));

@@ -47,7 +47,7 @@ pub fn run(args: &CaptureArgs, printer: Printer) -> Result<Exit, CliError> {
         for counted in capture.counts().all() {
             error = error.at(format!("{}: {}", counted.count, counted.reason.text()));
         }
-        return Err(error.hint("the server logs each statement with `log_min_duration_statement = 0`"));
+        return Err(error.hint(format!("the server logs each statement with {}", form.switch())));
     }
     let saved = capture.finish(&form.name()).map_err(|error| CliError::from(&error))?;
     let summary = Summary::read(&saved).map_err(|error| CliError::from(&error))?;

@@ -8,9 +8,12 @@ use std::process::{Command, Stdio};
 use formats::capture::SavedCapture;
 use serde_json::Value;
 
+use crate::releases::folders_of;
 use crate::scene::Scene;
 use crate::server::{ROLE, programs};
-use crate::server_changes::{Database, answer, fresh_postgres, psql, psql_command, wait_until};
+use crate::server_changes::{
+    Database, answer, fresh_postgres, mariadb, mariadb_command, mariadb_sql, mysql, psql, psql_command, wait_until,
+};
 
 const SECRET: &str = "n3-private";
 /// Statements of the script, which a load of pgbench's sends 200 times.
@@ -132,4 +135,61 @@ fn a_capture_is_shown_without_a_value() {
     scene.etalon(&["run", "sim:", "--script", "b.csv"]).says(2, &["`etalon capture b.csv`"]);
     let entries = fs::read_dir(scene.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(entries.into_iter().all(|name| !name.to_string_lossy().starts_with(".etalon")), "no draft is left");
+}
+
+fn mariadb_answer(server: &Database, sql: &str) -> String {
+    let mut client = mariadb_command(server);
+    client.args(["-Nse", sql]);
+    answer(client, &[]).unwrap()
+}
+
+/// What a server counts in its slow log, and the log until it was asked.
+fn slow_log(server: &Database) -> (u64, String) {
+    // Servers log the end of a session when the client is gone.
+    let sessions = "SELECT count(*) FROM information_schema.processlist WHERE user = 'root'";
+    wait_until("the end of the load", || mariadb_answer(server, sessions).trim() == "1");
+    let last = "SELECT @@datadir, @@slow_query_log_file";
+    let said = mariadb_answer(server, &format!("DO SLEEP(0.5); SHOW GLOBAL STATUS LIKE 'Slow_queries'; {last}"));
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let text = fs::read_to_string(Path::new(words[2]).join(words[3])).unwrap();
+    let end = text.find(last).unwrap() + last.len() + ";\n".len();
+    (words[1].parse().unwrap(), text[..end].to_owned())
+}
+
+fn each_record_of_a_slow_log_is_taken_or_counted(server: &Database) {
+    mariadb_sql(server, "SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON");
+    let mut statements: String = (0..500).map(|n| format!("SELECT '{SECRET};\n# {n}' AS `a'b`;\n")).collect();
+    statements += "# a comment\nSELECT 1 FROM nowhere;\nUSE a;\nCREATE PROCEDURE twice() SELECT SLEEP(0.01) + SLEEP(0.01);\n\
+                   CALL twice();\nSELECT SLEEP(1.2);\nSELECT 'zzz';\n";
+    let mut client = mariadb_command(server);
+    client.arg("--force").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut client = client.spawn().unwrap();
+    client.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
+    client.wait().unwrap();
+    let (counted, log) = slow_log(server);
+    let scene = Scene::new();
+    scene.write("slow.log", &log);
+    let taken = json(&scene, &["capture", "slow.log", "-o", "slow.capture"]);
+    let sum = |group: &str| counts(&taken, group).iter().map(|(_, count)| count).sum::<u64>();
+    let foreign: u64 =
+        counts(&taken, "aside").iter().filter(|(code, _)| code == "foreign").map(|(_, count)| count).sum();
+    // The question how many there are is not among them, nor the one behind it.
+    assert_eq!(taken["executions"].as_u64().unwrap() + sum("aside") - foreign, counted + 2, "{taken}");
+    assert_eq!((foreign, sum("left_out")), (3, 0), "a server's start is three lines: {taken}");
+    let classes = taken["classes"].as_array().unwrap();
+    let class = |text: &str| classes.iter().find(|class| class["text"] == text).unwrap();
+    assert_eq!(class("select ? as `a'b`")["executions"], 500, "{taken}");
+    assert_eq!(class("call twice()")["executions"], 1, "{taken}");
+    let slept_s = class("select sleep(?)")["total_s"].as_f64().unwrap();
+    assert!((1.2..5.0).contains(&slept_s), "{slept_s}");
+    assert!(!taken.to_string().contains(SECRET), "{taken}");
+    scene.etalon(&["run", "sim:", "--script", "slow.log"]).says(2, &["`etalon capture slow.log`"]);
+}
+
+#[test]
+fn each_statement_of_a_slow_log_is_taken_or_counted() {
+    each_record_of_a_slow_log_is_taken_or_counted(&mariadb());
+    for folder in folders_of("mysql") {
+        each_record_of_a_slow_log_is_taken_or_counted(&mysql(&folder));
+    }
 }

@@ -61,6 +61,8 @@ reasons! {
     Audited Aside "audited" "audit records, written by pgaudit"
     Preparation Aside "preparation" "parse and bind steps of prepared statements"
     DurationOfLogged Aside "duration_of_logged" "durations of statements that an earlier record has"
+    Command Aside "command" "commands that are no statements, such as the end of a session"
+    InRoutine Aside "in_routine" "statements of stored routines, whose calls are statements of their own"
     Message Aside "message" "other messages"
     Foreign Aside "foreign" "lines that do not begin as the log's records do"
     ClockBack Doubt "clock_back" "the clock was set back by more than a second, or the log is of two servers"

@@ -5,6 +5,7 @@ use std::io::{BufRead, Read as _};
 use super::postgres::prefix::Prefix;
 use super::postgres::{Records, csv, json, stderr};
 use super::shape::Syntax;
+use super::slow_log::{self, SlowRecords};
 use super::times;
 use super::{Capture, CaptureError};
 
@@ -19,6 +20,8 @@ pub enum Form {
     Json,
     /// Text whose records have this prefix.
     Prefixed(Prefix),
+    /// The slow log of MySQL, MariaDB or Percona Server.
+    Slow,
 }
 
 /// A log whose form is known.
@@ -35,11 +38,23 @@ impl Form {
             Form::Csv => "csvlog".to_owned(),
             Form::Json => "jsonlog".to_owned(),
             Form::Prefixed(prefix) => format!("log with the prefix `{}`", prefix.as_str()),
+            Form::Slow => "slow log".to_owned(),
         }
     }
 
     pub fn syntax(&self) -> Syntax {
-        Syntax::Standard
+        match self {
+            Form::Csv | Form::Json | Form::Prefixed(_) => Syntax::Standard,
+            Form::Slow => Syntax::Backslash,
+        }
+    }
+
+    /// The setting by which the server logs each statement.
+    pub fn switch(&self) -> &'static str {
+        match self {
+            Form::Csv | Form::Json | Form::Prefixed(_) => "`log_min_duration_statement = 0`",
+            Form::Slow => "`long_query_time = 0`",
+        }
     }
 }
 
@@ -66,6 +81,9 @@ pub fn recognise(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
         if let Some(first) = json.and_then(|line| times::zoned(line.get(json::BEGIN.len()..)?)) {
             return Some(Recognised { form: Form::Json, first_us: first.us });
         }
+        if let Some(first_us) = slow_log::first_us(&lines) {
+            return Some(Recognised { form: Form::Slow, first_us });
+        }
     }
     let prefix = given.cloned().or_else(|| Prefix::recognise(&lines))?;
     let first_us = lines.iter().find_map(|line| prefix.find(line)?.moment)?.us;
@@ -76,6 +94,7 @@ pub fn recognise(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
 #[derive(Debug, Default)]
 pub struct Logs {
     records: Records,
+    slow: SlowRecords,
 }
 
 impl Logs {
@@ -89,6 +108,7 @@ impl Logs {
             Form::Csv => csv::read(reader, &mut self.records, capture),
             Form::Json => json::read(reader, &mut self.records, capture),
             Form::Prefixed(prefix) => stderr::read(reader, prefix, &mut self.records, capture),
+            Form::Slow => slow_log::read(reader, &mut self.slow, capture),
         }
     }
 

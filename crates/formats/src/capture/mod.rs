@@ -5,6 +5,7 @@
 //! what was read. The file is a database of SQLite: statements stand in it once, without their values; the executions,
 //! with their values, are packed in blocks.
 
+mod clock;
 pub mod counts;
 mod file;
 mod lines;
@@ -13,6 +14,7 @@ mod packing;
 pub mod postgres;
 mod redaction;
 pub mod shape;
+pub mod slow_log;
 pub mod summary;
 mod times;
 

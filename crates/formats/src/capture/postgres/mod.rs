@@ -7,14 +7,13 @@ pub mod stderr;
 
 use std::collections::HashMap;
 
+use super::clock::Clock;
 use super::shape::{Syntax, shaped};
 use super::times::Moment;
 use super::{Capture, CaptureError, Execution, Reason, Session};
 
 /// Sessions and processes that are remembered.
 const MOST_KNOWN: usize = 65_536;
-/// A server writes records of its processes out of order by milliseconds.
-const CLOCK_TOLERANCE_US: i64 = 1_000_000;
 
 /// A record of a log, whatever its form.
 #[derive(Clone, Copy, Debug)]
@@ -68,14 +67,13 @@ pub struct Records {
     live: HashMap<String, Live>,
     /// The last two sessions of each process.
     processes: HashMap<u32, [String; 2]>,
-    last_us: Option<i64>,
-    is_new_file: bool,
+    clock: Clock,
 }
 
 impl Records {
     /// The next record is the first of another file.
     pub fn begin_file(&mut self) {
-        self.is_new_file = true;
+        self.clock.begin_file();
     }
 
     /// Takes a record.
@@ -115,18 +113,7 @@ impl Records {
 
     /// Counts what makes the record doubtful.
     fn doubt(&mut self, record: &Record<'_>, capture: &mut Capture) {
-        if !record.moment.has_fraction {
-            capture.count(Reason::WholeSeconds);
-        }
-        let is_back = self.last_us.is_some_and(|last| record.moment.us < last.saturating_sub(CLOCK_TOLERANCE_US));
-        match (is_back, self.is_new_file) {
-            (true, true) => capture.count(Reason::FilesOverlap),
-            (true, false) => capture.count(Reason::ClockBack),
-            _ => {}
-        }
-        self.is_new_file = false;
-        self.last_us =
-            Some(if is_back { record.moment.us } else { self.last_us.unwrap_or(i64::MIN).max(record.moment.us) });
+        self.clock.take(record.moment.us, record.moment.has_fraction, capture);
         let Some(process) = record.process else { return };
         if self.processes.len() >= MOST_KNOWN && !self.processes.contains_key(&process) {
             self.processes.clear();

@@ -1,0 +1,35 @@
+//! The clock of a server, by the times of its records.
+
+use super::{Capture, Reason};
+
+/// A server writes records of its processes out of order by milliseconds, and rounds some times to the second.
+const TOLERANCE_US: i64 = 1_000_000;
+
+/// The latest time that the records have reached.
+#[derive(Debug, Default)]
+pub struct Clock {
+    last_us: Option<i64>,
+    is_new_file: bool,
+}
+
+impl Clock {
+    /// The next record is the first of another file.
+    pub fn begin_file(&mut self) {
+        self.is_new_file = true;
+    }
+
+    /// Takes the time of a record, and counts what makes it doubtful.
+    pub fn take(&mut self, us: i64, has_fraction: bool, capture: &mut Capture) {
+        if !has_fraction {
+            capture.count(Reason::WholeSeconds);
+        }
+        let is_back = self.last_us.is_some_and(|last| us < last.saturating_sub(TOLERANCE_US));
+        match (is_back, self.is_new_file) {
+            (true, true) => capture.count(Reason::FilesOverlap),
+            (true, false) => capture.count(Reason::ClockBack),
+            _ => {}
+        }
+        self.is_new_file = false;
+        self.last_us = Some(if is_back { us } else { self.last_us.unwrap_or(i64::MIN).max(us) });
+    }
+}
