@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::order_entry::OrderEntryDialect;
 use crate::queries::StatementStatistics;
+use crate::statement_log::StatementLog;
 use load::datum::Datum;
 
 /// Engines' dialects have names for these.
@@ -283,6 +284,11 @@ pub trait Dialect: Sync {
 
     /// Where the engine keeps what its statements have cost; `None` if it does not, or étalon does not read it.
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
+        None
+    }
+
+    /// How the engine logs each statement; `None` if it does not, or étalon reads no such log.
+    fn statement_log(&self) -> Option<&'static dyn StatementLog> {
         None
     }
 

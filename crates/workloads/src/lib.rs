@@ -20,6 +20,7 @@ pub mod rows;
 pub mod session;
 pub mod smack;
 pub mod spatial;
+pub mod statement_log;
 pub mod step;
 pub mod system;
 pub mod texts;

@@ -10,8 +10,11 @@ pub struct CaptureArgs {
     /// Logs of one server, of one form: PostgreSQL's `csvlog`, `jsonlog` or text, or a slow log of MySQL or MariaDB
     ///
     /// Their order does not matter; they may be packed by gzip or Zstandard
-    #[arg(value_name = "LOG", required = true)]
+    #[arg(value_name = "LOG", required_unless_present = "how")]
     pub logs: Vec<PathBuf>,
+    /// Show how this server's log of statements is switched on, and off again; its settings are read and not changed
+    #[arg(long, value_name = "URL", conflicts_with_all = ["logs", "log_line_prefix", "redact"])]
+    pub how: Option<String>,
     /// The file to write
     #[arg(long, short, value_name = "FILE", default_value = "server.capture")]
     pub output: PathBuf,

@@ -12,7 +12,7 @@ use formats::packed::{Packing, unpacked};
 use host::files::NewFile;
 
 use super::import::unreadable;
-use super::show_capture;
+use super::{capture_how, show_capture};
 use crate::args::CaptureArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -20,6 +20,9 @@ use crate::output::refused;
 use crate::printer::Printer;
 
 pub fn run(args: &CaptureArgs, printer: Printer) -> Result<Exit, CliError> {
+    if let Some(url) = &args.how {
+        return capture_how::run(url, printer);
+    }
     let prefix = args.log_line_prefix.as_deref().map(Prefix::read).transpose().map_err(|why| {
         CliError::user(format!("`--log-line-prefix` does not do: {why}"))
             .hint("`SHOW log_line_prefix` has the server's")

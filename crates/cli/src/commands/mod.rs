@@ -1,9 +1,11 @@
 //! One file for each verb.
 
 mod agent;
+mod asked_server;
 mod audit;
 mod barrel;
 mod capture;
+mod capture_how;
 mod changes;
 mod compare;
 mod doctor;

@@ -3,30 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use conductor::Registry;
 use model::SystemPlan;
 use report::number::{self, Script};
 use serde_json::json;
 use workloads::queries::{LeftOut, Picked, Picking, StatementStatistics, Use, pick};
+use workloads::system::Engine;
 
-use crate::args::{PlanSource, QueriesArgs, Question};
+use super::asked_server::asked_server;
+use crate::args::QueriesArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 use crate::printer::Printer;
-use crate::source;
 
 pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_occupied(&args.output)?;
-    let registry = Registry::built_in();
-    let question = Question { what: vec![args.url.clone()], ..Question::default() };
-    let plan = source::load(&PlanSource { question, ..PlanSource::default() }, &registry, 0)?.plan;
-    let system = plan.systems.first().ok_or_else(|| CliError::user("no system is named"))?;
-    if system.server.is_some() {
-        let message = format!("`{}` is a server that étalon starts, which has executed nothing yet", args.url);
-        return Err(CliError::user(message).hint("name a server that runs your statements by its URL"));
-    }
-    let (statistics, picking) = read(&registry, system, usize::from(args.top))?;
+    let (engine, system) = asked_server(&args.url)?;
+    let (statistics, picking) = read(engine, &system, usize::from(args.top))?;
     write(&args.output, &picking.picked)?;
     if printer.json {
         printer.out(&as_json(&args.output, &picking).to_string());
@@ -42,11 +35,10 @@ pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
 /// # Errors
 /// There are none, or they hold no query.
 fn read(
-    registry: &Registry,
+    engine: &'static dyn Engine,
     system: &SystemPlan,
     most: usize,
 ) -> Result<(&'static dyn StatementStatistics, Picking), CliError> {
-    let (engine, system) = registry.resolve(system).map_err(|failure| CliError::from(&failure))?;
     let dialect = engine.dialect();
     let Some((dialect, statistics)) = dialect.and_then(|dialect| Some((dialect, dialect.statement_statistics()?)))
     else {
@@ -54,7 +46,7 @@ fn read(
         let hint = "write the queries into a folder yourself, one in each file `NAME.sql`";
         return Err(CliError::could_not(message).hint(hint));
     };
-    let mut session = engine.visit(&system).map_err(|failure| CliError::from(&failure))?;
+    let mut session = engine.visit(system).map_err(|failure| CliError::from(&failure))?;
     let statements = statistics.read(&mut *session).map_err(|failure| CliError::from(&failure))?;
     let picking = pick(&statements, most, dialect);
     if picking.picked.is_empty() {

@@ -12,7 +12,8 @@ use crate::releases::folders_of;
 use crate::scene::Scene;
 use crate::server::{ROLE, programs};
 use crate::server_changes::{
-    Database, answer, fresh_postgres, mariadb, mariadb_command, mariadb_sql, mysql, psql, psql_command, wait_until,
+    Database, answer, fresh_postgres, mariadb, mariadb_command, mariadb_sql, mysql, postgres_url, psql, psql_command,
+    wait_until,
 };
 
 const SECRET: &str = "n3-private";
@@ -192,4 +193,88 @@ fn each_statement_of_a_slow_log_is_taken_or_counted() {
     for folder in folders_of("mysql") {
         each_record_of_a_slow_log_is_taken_or_counted(&mysql(&folder));
     }
+}
+
+/// Runs the lines that `--how` prints, by a client of the server, and gives the log that they name.
+fn run_lines(how: &Value, group: &str, client: Command) {
+    let lines: Vec<&str> = how[group].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let mut client = client;
+    let mut client = client.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    client.stdin.take().unwrap().write_all(lines.join("\n").as_bytes()).unwrap();
+    assert!(client.wait().unwrap().success(), "{lines:?}");
+}
+
+fn captured_from(scene: &Scene, how: &Value, statement: &str) {
+    let log = PathBuf::from(how["file"].as_str().unwrap());
+    wait_until("the log", || fs::read_to_string(&log).is_ok_and(|text| text.contains(statement)));
+    fs::copy(&log, scene.path().join("the.log")).unwrap();
+    let prefix = how["log_line_prefix"].as_str().map(|prefix| ["--log-line-prefix", prefix]);
+    let words = ["capture", "the.log", "-o", "the.capture"].into_iter().chain(prefix.into_iter().flatten());
+    scene.etalon(&words.collect::<Vec<_>>()).says(0, &[]);
+    let shown = json(scene, &["show", "the.capture"]);
+    let classes = shown["classes"].as_array().unwrap();
+    assert!(classes.iter().any(|class| class["text"] == "select ? as wanted"), "{shown}");
+}
+
+#[test]
+fn logs_of_postgres_are_switched_on_and_off_as_printed() {
+    let scene = Scene::new();
+    let mut server = fresh_postgres();
+    let url = postgres_url(server.port, "a");
+    scene.etalon(&["capture", "--how", &url]).says(0, &[]);
+    assert!(scene.etalon(&["capture", "--how", &url]).stdout.contains("standard error"), "nobody collects the log");
+    server.restart(&["logging_collector=on", "log_line_prefix=%m ", "log_min_duration_statement=-1"]);
+    let said = scene.etalon(&["capture", "--how", &url]).stdout;
+    assert!(said.starts_with("-- No statement switches the log on.\n"), "{said}");
+    assert!(said.contains("start it with `log_min_duration_statement=0`"), "{said}");
+    server.restart(&["logging_collector=on"]);
+    psql(server.port, "a", "ALTER SYSTEM SET log_line_prefix = '%m '");
+    psql(server.port, "a", "ALTER SYSTEM SET log_min_duration_statement = '250ms'");
+    psql(server.port, "a", "SELECT pg_reload_conf()");
+    let settings = || {
+        let mut ask = psql_command(server.port, "a");
+        ask.args(["-At", "-c", "SELECT name, setting, sourcefile, pending_restart FROM pg_settings ORDER BY name"]);
+        answer(ask, &[]).unwrap()
+    };
+    wait_until("the setting", || settings().contains("log_min_duration_statement|250|"));
+    let before = settings();
+    let how = json(&scene, &["capture", "--how", &url]);
+    assert_eq!(settings(), before, "{how}");
+    run_lines(&how, "on", psql_command(server.port, "a"));
+    wait_until("the setting", || settings().contains("log_min_duration_statement|0|"));
+    psql(server.port, "a", "SELECT 'x' AS wanted");
+    captured_from(&scene, &how, "AS wanted");
+    let again = scene.etalon(&["capture", "--how", &url]);
+    again.says(0, &[]);
+    assert!(again.stdout.contains("logs each statement as it is"), "{}", again.stdout);
+    run_lines(&how, "off", psql_command(server.port, "a"));
+    wait_until("the old settings", || settings() == before);
+}
+
+#[test]
+fn slow_logs_are_switched_on_and_off_as_printed() {
+    let mysqls = folders_of("mysql").into_iter().map(|folder| ("mysql", mysql(&folder)));
+    for (engine, server) in [("mariadb", mariadb())].into_iter().chain(mysqls) {
+        let scene = Scene::new();
+        let url = format!("{engine}://t@127.0.0.1:{}/a?ssl-mode=disabled", server.port);
+        mariadb_sql(&server, "SET GLOBAL long_query_time = 2.5, GLOBAL log_output = 'TABLE'");
+        let settings = || mariadb_answer(&server, "SHOW GLOBAL VARIABLES WHERE Variable_name NOT LIKE 'gtid%'");
+        let before = settings();
+        let how = json(&scene, &["capture", "--how", &url]);
+        run_lines(&how, "on", mariadb_command(&server));
+        mariadb_sql(&server, "SELECT 'x' AS wanted");
+        captured_from(&scene, &how, "AS wanted");
+        assert!(scene.etalon(&["capture", "--how", &url]).stdout.contains("logs each statement as it is"));
+        run_lines(&how, "off", mariadb_command(&server));
+        assert_eq!(settings(), before, "{how}");
+    }
+}
+
+#[test]
+fn a_server_without_such_a_log_says_so() {
+    let scene = Scene::new();
+    scene
+        .etalon(&["capture", "--how", "sqlite:a.db"])
+        .says(3, &["no log of statements", "PostgreSQL, MySQL and MariaDB"]);
+    scene.etalon(&["capture"]).says(2, &["LOG"]);
 }

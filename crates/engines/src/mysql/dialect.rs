@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::order_entry::Procedures;
+use super::statement_log::SlowLog;
 use super::statements::Digests;
 use crate::mysql::lane::own_words;
 use load::datum::Datum;
@@ -10,6 +11,7 @@ use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain, Nulls, T
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
 use workloads::session::text;
+use workloads::statement_log::StatementLog;
 
 pub(super) struct MySqlDialect;
 
@@ -130,6 +132,10 @@ impl Dialect for MySqlDialect {
 
     fn table_name(&self, name: &str) -> String {
         quoted(name)
+    }
+
+    fn statement_log(&self) -> Option<&'static dyn StatementLog> {
+        Some(&SlowLog)
     }
 
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {

@@ -23,6 +23,7 @@ mod read_back;
 mod room;
 mod session;
 pub mod spatial;
+mod statement_log;
 mod statements;
 mod tables;
 mod tls;

@@ -2,12 +2,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use super::order_entry::Procedures;
+use super::statement_log::StatementsOfLog;
 use super::statements::PgStatStatements;
 
 use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
 use workloads::session::text;
+use workloads::statement_log::StatementLog;
 
 pub(super) struct PostgresDialect;
 
@@ -85,6 +87,10 @@ impl Dialect for PostgresDialect {
 
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
+    }
+
+    fn statement_log(&self) -> Option<&'static dyn StatementLog> {
+        Some(&StatementsOfLog)
     }
 
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {

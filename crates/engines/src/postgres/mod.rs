@@ -23,6 +23,7 @@ mod room;
 mod service;
 mod session;
 pub mod spatial;
+mod statement_log;
 mod statements;
 mod tables;
 mod tls;
