@@ -1,0 +1,36 @@
+//! Logs of servers, as `etalon capture` reads them: every record is taken or counted, whatever is in it.
+//!
+//! Seeds: docs/capture.md crates/formats/tests/capture.rs crates/formats/src/capture/slow_log.rs
+
+#![no_main]
+
+use etalon_fuzz::chosen;
+use formats::capture::logs::{Form, Logs, recognise};
+use formats::capture::postgres::prefix::Prefix;
+use formats::capture::summary::Summary;
+use formats::capture::{Capture, Reason};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = chosen(data) else { return };
+    let Ok(prefix) = Prefix::read("%m [%p] %q%u@%d ") else { return };
+    let form = match choice % 5 {
+        0 => Some(Form::Csv),
+        1 => Some(Form::Json),
+        2 => Some(Form::Prefixed(prefix)),
+        3 => Some(Form::Slow),
+        _ => recognise(bytes, None).map(|found| found.form),
+    };
+    let Some(form) = form else { return };
+    let Ok(mut capture) = Capture::in_memory(form.syntax()) else { return };
+    if choice % 2 == 0 {
+        capture.redact();
+    }
+    let (mut logs, mut reader) = (Logs::default(), bytes);
+    let read = logs.read(&form, &mut reader, &mut capture).and_then(|()| logs.finish(&mut capture));
+    assert!(read.is_ok(), "{read:?}");
+    assert!(capture.counts().all().iter().all(|one| Reason::ALL.contains(&one.reason)));
+    let executions = capture.executions();
+    let summary = capture.finish("log").and_then(|saved| Summary::read(&saved));
+    assert!(summary.is_ok_and(|summary| summary.executions == executions));
+});
