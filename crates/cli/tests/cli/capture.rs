@@ -152,9 +152,15 @@ fn slow_log(server: &Database) -> (u64, String) {
     let last = "SELECT @@datadir, @@slow_query_log_file";
     let said = mariadb_answer(server, &format!("DO SLEEP(0.5); SHOW GLOBAL STATUS LIKE 'Slow_queries'; {last}"));
     let words: Vec<&str> = said.split_whitespace().collect();
-    let text = fs::read_to_string(Path::new(words[2]).join(words[3])).unwrap();
-    let end = text.find(last).unwrap() + last.len() + ";\n".len();
-    (words[1].parse().unwrap(), text[..end].to_owned())
+    let log = Path::new(words[2]).join(words[3]);
+    let until_last = || {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let end = text.find(&format!("{last};\n"))? + last.len() + ";\n".len();
+        Some(text[..end].to_owned())
+    };
+    // A statement is logged behind its answer.
+    wait_until("the last record", || until_last().is_some());
+    (words[1].parse().unwrap(), until_last().unwrap())
 }
 
 fn each_record_of_a_slow_log_is_taken_or_counted(server: &Database) {
