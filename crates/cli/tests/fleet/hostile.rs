@@ -25,7 +25,7 @@ use crate::scene::Scene;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// In the agent's environment; must never leave it.
-const SECRET: &str = "the-agents-own-password";
+pub const SECRET: &str = "the-agents-own-password";
 const NAME: &str = "victim";
 
 pub struct Agent(Child);
@@ -59,7 +59,7 @@ pub fn agent(scene: &Scene, nats: &Nats, flags: &[&str]) -> Agent {
 }
 
 /// Holds the conductor's key.
-struct Conductor {
+pub struct Conductor {
     bus: Arc<Bus>,
     job: u64,
     /// The stream that agents publish to.
@@ -67,7 +67,7 @@ struct Conductor {
 }
 
 impl Conductor {
-    fn new(nats: &Nats) -> Conductor {
+    pub fn new(nats: &Nats) -> Conductor {
         let server = Server { url: nats.url(), ..Server::default() };
         let bus = Arc::new(Bus::connect(&server, "hostile", INBOX).unwrap());
         let results = bus.results("hostile").unwrap();
@@ -101,12 +101,12 @@ impl Conductor {
         }
     }
 
-    fn open(&mut self, system: &SystemPlan) -> Result<Answer, Failure> {
+    pub fn open(&mut self, system: &SystemPlan) -> Result<Answer, Failure> {
         self.ask(Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own })
     }
 
     /// Tries to open a system for both purposes; returns the refusal.
-    fn refused(&mut self, system: &SystemPlan) -> Failure {
+    pub fn refused(&mut self, system: &SystemPlan) -> Failure {
         let load = self.ask(Ask::Open { system: system.clone(), part: Part::Load, tables: Tables::None });
         assert!(load.is_err(), "{system:?} was opened for load");
         self.open(system).err().unwrap_or_else(|| panic!("{system:?} was opened"))
@@ -146,7 +146,7 @@ fn parse(text: &str) -> Plan {
     Plan::parse(text, "hostile.toml", &Changes::default(), &catalog, 1).unwrap_or_else(|errors| panic!("{errors}")).0
 }
 
-fn at(engine: &str, url: &str) -> SystemPlan {
+pub fn at(engine: &str, url: &str) -> SystemPlan {
     SystemPlan { name: "s".to_owned(), engine: engine.to_owned(), url: url.to_owned(), ..SystemPlan::default() }
 }
 

@@ -12,10 +12,13 @@ mod containers;
 mod couples;
 mod honest;
 mod hostile;
+mod logins;
 mod namespaces;
 mod nats;
 mod permissions;
 #[path = "../shared/scene.rs"]
 mod scene;
+#[path = "../../../conductor/tests/shared/server.rs"]
+mod server;
 mod tokens;
 mod units;

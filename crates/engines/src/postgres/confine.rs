@@ -39,7 +39,14 @@ const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.ro
                      and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
                      the files or programs of the host' WHEN r.rolreplication AND \
-                     current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' ELSE '' END \
+                     current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' \
+                     WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'dblink' AND EXISTS (SELECT \
+                     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc p ON p.oid = d.objid WHERE d.refobjid = e.oid \
+                     AND d.deptype = 'e' AND p.proname IN ('dblink', 'dblink_connect') AND \
+                     pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE'))) THEN 'may connect to other servers by \
+                     the extension dblink' WHEN EXISTS (SELECT FROM pg_catalog.pg_foreign_data_wrapper f WHERE \
+                     pg_catalog.has_foreign_data_wrapper_privilege(r.oid, f.oid, 'USAGE')) THEN 'may make foreign \
+                     servers' ELSE '' END \
                      FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
 /// Refuses a login that could run programs or reach files on the server's host, unless allowed.
