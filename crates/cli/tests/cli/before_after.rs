@@ -283,6 +283,15 @@ fn a_change_without_its_undo_is_refused_with_the_line_to_type() {
     let kept = MAKE.replace("INDEX", "INDEX IF NOT EXISTS");
     let line = ["run", "sqlite:x.db", "--change", &kept, "--undo", DROP];
     scene.etalon(&line).says(2, &["has `IF NOT EXISTS`, so it may change nothing", "leave `IF NOT EXISTS` out"]);
+    for (nothing, why) in [
+        ("SET enable_indexscan = off", "sets only its own session"),
+        ("set @@session.sort_buffer_size = 1", "sets only its own session"),
+        ("BEGIN", "begins a transaction that it does not commit"),
+        ("START TRANSACTION;", "begins a transaction that it does not commit"),
+    ] {
+        let line = line.map(|word| if word == kept { nothing } else { word });
+        scene.etalon(&line).says(2, &[why]);
+    }
     scene.etalon(&["run", "sqlite:x.db", "--undo", DROP]).says(2, &["undoes a change, and none is named"]);
     let two = ["run", "sqlite:x.db", "sqlite:y.db", "--change", MAKE, "--undo", DROP];
     scene.etalon(&two).says(2, &["compares one server before and after it, and 2 are named"]);

@@ -27,6 +27,10 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
                 problems.add(&make.at, message, Some(hint));
                 return None;
             }
+            if let Some((why, hint)) = without_effect(&value.make) {
+                problems.add(&make.at, format!("`{CHANGE}` of {} {why}", section.place), Some(hint.to_owned()));
+                return None;
+            }
             return Some(ChangeFile { at: make.at.clone(), value });
         }
         (Some(make), None) => (make, UNDO, "étalon undoes what it changes: `undo = [\"DROP INDEX …\"]`"),
@@ -41,6 +45,30 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
 fn condition(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
+}
+
+/// Why nothing of a change reaches the runs, whose sessions are others, and what to write.
+fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
+    let first_words = |count: usize| {
+        let words = move |sql: &String| sql.split_whitespace().take(count).collect::<Vec<_>>().join(" ").to_uppercase();
+        make.iter().map(words)
+    };
+    let is = |words: &String, all: &[&str]| all.iter().any(|one| words.trim_end_matches(';') == *one);
+    if first_words(1).any(|word| is(&word, &["BEGIN", "START"]))
+        && !first_words(1).any(|word| is(&word, &["COMMIT", "END"]))
+    {
+        let why = "begins a transaction that it does not commit, so it changes nothing";
+        return Some((why, "leave `BEGIN` out: each statement is committed by itself"));
+    }
+    let is_of_session = |words: String| {
+        let rest = words.strip_prefix("SET ").map(|rest| rest.trim_start_matches('@'));
+        let kept = ["GLOBAL", "PERSIST", "PASSWORD", "DEFAULT"];
+        rest.is_some_and(|rest| !kept.iter().any(|word| rest.starts_with(word)))
+    };
+    first_words(2).all(is_of_session).then_some((
+        "sets only its own session, so it changes nothing for the runs",
+        "write what stays: `ALTER SYSTEM SET …` with `SELECT pg_reload_conf()`, `SET GLOBAL …`, or two systems with `settings`",
+    ))
 }
 
 fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {
