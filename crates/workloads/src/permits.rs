@@ -299,13 +299,13 @@ impl Permits {
             .hint("use a private server, which `--allow-server ENGINE` permits; or run the benchmark without `host`"))
     }
 
-    /// A login that can run programs or reach files on the server's host. `how` names the alternative.
+    /// A login that can run programs, reach files on the server's host or connect from it. `how` names the alternative.
     pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
         match self {
             Permits::Named(named) if named.logins == Logins::Plain => {
                 let cause = format!(
-                    "the login {power}, so that a plan could run programs or reach files on the server's host, which \
-                     whoever started the agent did not allow"
+                    "the login {power}, so that a plan could run programs, reach files on the server's host or \
+                     connect from it, which whoever started the agent did not allow"
                 );
                 Err(Failure::new(FailureKind::Permission, format!("work as `{login}`"), cause)
                     .hint(format!("{how}; or start the agent with `{ALLOW_ANY_LOGIN}`")))

@@ -98,18 +98,22 @@ fn psql(server: &Postgres, database: &str, sql: &str) {
 }
 
 #[test]
-fn a_mariadb_whose_tables_may_lie_anywhere_is_refused() {
+fn a_mariadb_that_reaches_beyond_its_data_folder_is_refused() {
     let nats = Nats::open();
-    for (options, is_refused) in [(&[][..], true), (&["--skip-symbolic-links"][..], false)] {
+    for (options, refusal) in [
+        (&[][..], Some("`DATA DIRECTORY`")),
+        (&["--skip-symbolic-links", "--plugin-load-add=ha_federatedx"], Some("connect to others")),
+        (&["--skip-symbolic-links"], None),
+    ] {
         let scene = Scene::new();
         let server = mariadb(options);
         let address = format!("127.0.0.1:{}", server.port);
         let _agent = agent(&scene, &nats, &["--allow", &address]);
         let mut conductor = Conductor::new(&nats);
         let system = at("mariadb", &format!("mariadb://e@{address}/?ssl-mode=disabled"));
-        if is_refused {
+        if let Some(refusal) = refusal {
             let refused = conductor.refused(&system);
-            assert!(refused.cause.contains("`DATA DIRECTORY`"), "{refused}");
+            assert!(refused.cause.contains(refusal), "{refused}");
         } else {
             conductor.open(&system).unwrap_or_else(|failure| panic!("{failure}"));
         }

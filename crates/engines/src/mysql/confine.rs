@@ -1,4 +1,4 @@
-//! Limits plans at an agent: no programs or files of its host.
+//! Limits plans at an agent: no programs, files or connections of its host.
 
 use std::sync::LazyLock;
 
@@ -9,6 +9,7 @@ use crate::allowed;
 use crate::mysql::lane::Client;
 use crate::server::refusal::failure;
 use load::error::Failure;
+use wire::mysql::Flavor;
 use workloads::permits::Permits;
 
 /// Names of `settings.allowed`.
@@ -23,7 +24,7 @@ pub(super) fn grants(account: &str) -> String {
     )
 }
 
-/// Refuses an account that could run programs or reach files on the server's host, unless allowed.
+/// Refuses an account that could run programs, reach files on the server's host or connect from it, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -32,11 +33,11 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
         () if counters::has_privilege(client, &["FILE"])? => "has the privilege FILE",
         () if counters::has_privilege(client, &["SUPER", "SYSTEM_VARIABLES_ADMIN"])? => "may set any setting",
         () if writes_catalog(client)? => "may write the tables by which the server loads libraries",
-        () if leaves_data_folder(client) => {
+        () if leaves_data_folder(client)? => {
             "may make tables in any folder that the server may write (`DATA DIRECTORY`), until the server is started with \
              `--skip-symbolic-links`"
         }
-        () if connects(client) => "may make tables by which the server connects to others",
+        () if connects(client)? => "may have the server connect to others",
         () if has_roles(client) => "has roles, whose privileges cannot be looked at",
         () => return Ok(()),
     };
@@ -66,16 +67,25 @@ fn count_in(view: &str) -> String {
 
 /// MariaDB asks no privilege for a table's `DATA DIRECTORY`; MySQL asks `FILE`.
 /// <https://mariadb.com/kb/en/create-table/#data-directoryindex-directory>
-fn leaves_data_folder(client: &mut Client) -> bool {
-    let has = "SELECT @@version LIKE '%MariaDB%' AND @@have_symlink = 'YES'";
-    client.one(has).is_ok_and(|answer| answer == "1")
+fn leaves_data_folder(client: &mut Client) -> Result<bool, Failure> {
+    if client.protocol.session.flavor != Flavor::MariaDb {
+        return Ok(false);
+    }
+    let has = client.one("SELECT @@have_symlink").map_err(|error| failure("ask where tables may lie", &error))?;
+    Ok(has == "YES")
 }
 
-/// Whether an engine for other servers' tables is loaded; no privilege is asked for those.
-fn connects(client: &mut Client) -> bool {
-    const LOADED: &str = "SELECT COUNT(*) FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND engine IN \
-                          ('FEDERATED', 'CONNECT', 'SPIDER', 'S3')";
-    client.one(LOADED).is_ok_and(|count| count != "0")
+/// Whether the account may copy from other servers, or the server has an engine for their tables, which needs no privilege.
+fn connects(client: &mut Client) -> Result<bool, Failure> {
+    const COPIES: &[&str] =
+        &["REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN", "GROUP_REPLICATION_ADMIN", "CLONE_ADMIN"];
+    const ENGINES: &str = "SELECT COUNT(*) FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND engine IN \
+                           ('FEDERATED', 'CONNECT', 'SPIDER', 'S3')";
+    if counters::has_privilege(client, COPIES)? {
+        return Ok(true);
+    }
+    let count = client.one(ENGINES).map_err(|error| failure("ask which engines the server has", &error))?;
+    Ok(count != "0")
 }
 
 fn has_roles(client: &mut Client) -> bool {

@@ -1,4 +1,4 @@
-//! Limits plans at an agent: no programs or files of its host.
+//! Limits plans at an agent: no programs, files or connections of its host.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -30,26 +30,28 @@ pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
 /// Owns an agent's private server: only étalon logs in as it, and it runs no statement of a plan.
 pub(super) const OWNER: &str = "etalon_owner";
 
-/// Predefined roles for the host's programs and files. <https://www.postgresql.org/docs/current/predefined-roles.html>
-const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'";
+/// Predefined roles for the host's programs, files and connections. <https://www.postgresql.org/docs/current/predefined-roles.html>
+const STRONG: &str = "'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files', \
+                      'pg_create_subscription'";
 
-/// Why a login could run programs or reach files on the server's host. The session's original role counts, since it
+/// Why a login could run programs, reach files on the server's host or connect from it. The session's original role counts, since it
 /// can return to that.
 const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolcreaterole THEN 'may make roles, \
                      and so give itself any' WHEN EXISTS (SELECT FROM pg_catalog.pg_roles s WHERE s.rolname IN (STRONG) \
                      AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')) THEN 'belongs to a role that stands for \
-                     the files or programs of the host' WHEN r.rolreplication AND \
+                     the files, programs or connections of the host' WHEN r.rolreplication AND \
                      current_setting('wal_level') = 'logical' THEN 'may have changes decoded by any library' \
-                     WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'dblink' AND EXISTS (SELECT \
-                     FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc p ON p.oid = d.objid WHERE d.refobjid = e.oid \
-                     AND d.deptype = 'e' AND p.proname IN ('dblink', 'dblink_connect') AND \
-                     pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE'))) THEN 'may connect to other servers by \
+                     WHEN EXISTS (SELECT FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_depend d ON d.refobjid = e.oid \
+                     AND d.deptype = 'e' JOIN pg_catalog.pg_proc p ON p.oid = d.objid WHERE e.extname = 'dblink' AND \
+                     p.proname IN ('dblink', 'dblink_connect', 'dblink_connect_u', 'dblink_exec') AND \
+                     pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE')) THEN 'may connect to other servers by \
                      the extension dblink' WHEN EXISTS (SELECT FROM pg_catalog.pg_foreign_data_wrapper f WHERE \
-                     pg_catalog.has_foreign_data_wrapper_privilege(r.oid, f.oid, 'USAGE')) THEN 'may make foreign \
-                     servers' ELSE '' END \
+                     pg_catalog.has_foreign_data_wrapper_privilege(r.oid, f.oid, 'USAGE')) OR EXISTS (SELECT FROM \
+                     pg_catalog.pg_foreign_server f WHERE pg_catalog.has_server_privilege(r.oid, f.oid, 'USAGE')) THEN \
+                     'may use foreign servers' ELSE '' END \
                      FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
-/// Refuses a login that could run programs or reach files on the server's host, unless allowed.
+/// Refuses a login with such a power, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
