@@ -47,25 +47,25 @@ fn condition(sql: &str) -> Option<&'static str> {
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
 }
 
-/// Why nothing of a change reaches the runs, whose sessions are others, and what to write.
+/// Why nothing of a change reaches the runs, whose sessions are others, and what to write. Texts of several statements are not
+/// judged.
 fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
-    let first_words = |count: usize| {
-        let words = move |sql: &String| sql.split_whitespace().take(count).collect::<Vec<_>>().join(" ").to_uppercase();
-        make.iter().map(words)
+    let plain = |sql: &String| {
+        let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
+        words.trim_end_matches([';', ' ']).to_owned()
     };
-    let is = |words: &String, all: &[&str]| all.iter().any(|one| words.trim_end_matches(';') == *one);
-    if first_words(1).any(|word| is(&word, &["BEGIN", "START"]))
-        && !first_words(1).any(|word| is(&word, &["COMMIT", "END"]))
-    {
+    let make: Vec<String> = make.iter().map(plain).collect();
+    if make.iter().any(|sql| sql.contains(';')) {
+        return None;
+    }
+    let is_begun = make.iter().any(|sql| sql == "BEGIN" || sql.starts_with("START TRANSACTION"));
+    if is_begun && !make.iter().any(|sql| sql.starts_with("COMMIT") || sql.starts_with("END")) {
         let why = "begins a transaction that it does not commit, so it changes nothing";
         return Some((why, "leave `BEGIN` out: each statement is committed by itself"));
     }
-    let is_of_session = |words: String| {
-        let rest = words.strip_prefix("SET ").map(|rest| rest.trim_start_matches('@'));
-        let kept = ["GLOBAL", "PERSIST", "PASSWORD", "DEFAULT"];
-        rest.is_some_and(|rest| !kept.iter().any(|word| rest.starts_with(word)))
-    };
-    first_words(2).all(is_of_session).then_some((
+    const KEPT: [&str; 4] = ["GLOBAL", "PERSIST", "PASSWORD", "DEFAULT ROLE"];
+    let is_of_session = |sql: &String| sql.starts_with("SET ") && !KEPT.iter().any(|word| sql.contains(word));
+    make.iter().all(is_of_session).then_some((
         "sets only its own session, so it changes nothing for the runs",
         "write what stays: `ALTER SYSTEM SET …` with `SELECT pg_reload_conf()`, `SET GLOBAL …`, or two systems with `settings`",
     ))
@@ -129,4 +129,35 @@ pub(super) fn find_servers(
 
 fn is_one_place(one: &SystemPlan, other: &SystemPlan) -> bool {
     (&one.url, &one.server, &one.volume) == (&other.url, &other.server, &other.volume)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_with_its_session_is_no_change() {
+        let is_lost =
+            |make: &[&str]| without_effect(&make.iter().map(|sql| (*sql).to_owned()).collect::<Vec<_>>()).is_some();
+        for lost in [
+            &["SET enable_indexscan = off"][..],
+            &["SET a = 1;", "set  @@session.b = DEFAULT"],
+            &["BEGIN", "CREATE INDEX i ON t (x)"],
+            &["start transaction read write;", "UPDATE t SET x = 1"],
+        ] {
+            assert!(is_lost(lost), "{lost:?}");
+        }
+        for kept in [
+            &["SET GLOBAL a = 1"][..],
+            &["SET a = 1, @@global.b = 2"],
+            &["SET maintenance_work_mem = '1GB'", "CREATE INDEX i ON t (x)"],
+            &["SET a = 1; CREATE INDEX i ON t (x)"],
+            &["BEGIN", "CREATE INDEX i ON t (x)", "COMMIT"],
+            &["BEGIN; CREATE INDEX i ON t (x); COMMIT;"],
+            &["BEGIN NOT ATOMIC CALL p(); END"],
+            &["START REPLICA"],
+        ] {
+            assert!(!is_lost(kept), "{kept:?}");
+        }
+    }
 }
