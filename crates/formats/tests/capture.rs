@@ -233,7 +233,7 @@ fn a_slow_log_tells_who_asked_what_when_and_how_long() {
         &slow(8, &format!("# Schema:   Stored_routine: bank.pay\n{COST}SET timestamp=1795894865;\nSELECT 2;\n")),
     ];
     let capture = captured_slow(&[log.concat().as_bytes()]);
-    assert_eq!(counted(&capture), [("command", 1), ("in_routine", 1), ("foreign", 3)]);
+    assert_eq!(counted(&capture), [("command", 1), ("in_routine", 1), ("foreign", 3), ("error_unknown", 1)]);
     let saved = capture.finish("log").unwrap();
     let all = executions(&saved);
     assert_eq!(all.len(), 2, "{all:?}");
@@ -243,6 +243,8 @@ fn a_slow_log_tells_who_asked_what_when_and_how_long() {
     assert_eq!((all[1].0.packed.rows, all[1].0.packed.bytes), (Some(0), Some(33)));
     let summary = Summary::read(&saved).unwrap();
     assert_eq!((summary.sessions, summary.errors.len()), (2, 1), "{summary:?}");
+    // The record with the error says that it failed; the other says nothing.
+    assert_eq!(summary.classes.iter().map(|class| summary.errors(class)).collect::<Vec<_>>(), [Some(1), None]);
 }
 
 #[test]
@@ -262,7 +264,7 @@ fn a_damaged_record_of_a_slow_log_costs_itself_alone() {
     ];
     let capture = captured_slow(&[&log.concat()]);
     assert_eq!(capture.executions(), 2);
-    assert_eq!(counted(&capture), [("too_long", 1), ("nul", 1), ("not_utf8", 1), ("cut_off", 3)]);
+    assert_eq!(counted(&capture), [("too_long", 1), ("nul", 1), ("not_utf8", 1), ("cut_off", 3), ("error_unknown", 2)]);
     // A server that starts again numbers its sessions from the beginning.
     let start = "mysqld, Version: 8.0.15 (MySQL). started with:\nTcp port: 3306\nTime  Id Command\n";
     let again = [whole("SELECT 1"), start.to_owned(), whole("SELECT 1")].concat();

@@ -13,7 +13,7 @@ pub struct CaptureArgs {
     #[arg(value_name = "LOG", required_unless_present = "how")]
     pub logs: Vec<PathBuf>,
     /// Show how this server's log of statements is switched on, and off again; its settings are read and not changed
-    #[arg(long, value_name = "URL", conflicts_with_all = ["logs", "log_line_prefix", "redact"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["logs", "output", "log_line_prefix", "redact"])]
     pub how: Option<String>,
     /// The file to write
     #[arg(long, short, value_name = "FILE", default_value = "server.capture")]

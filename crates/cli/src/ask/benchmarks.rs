@@ -477,7 +477,7 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
         }))
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    if is_log(&text) || logs::recognise(&bytes[..bytes.len().min(logs::HEAD_BYTES as usize)], None).is_some() {
+    if is_log(&text) {
         return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
             .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs")
             .hint(format!("`etalon capture {name}` shows what the server was asked")));
@@ -489,7 +489,7 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Whether most of the first lines begin with a day and a time, as those of logs do.
+/// Whether it is a log that `etalon capture` reads, or most of the first lines begin with a day and a time, as those of logs do.
 fn is_log(text: &str) -> bool {
     const SHAPE: &[u8] = b"0000-00-00 00:00";
     fn has_time(line: &str) -> bool {
@@ -502,7 +502,8 @@ fn is_log(text: &str) -> bool {
             })
     }
     let first: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
-    2 * first.iter().filter(|line| has_time(line)).count() > first.len()
+    let head = &text.as_bytes()[..text.len().min(logs::HEAD_BYTES as usize)];
+    2 * first.iter().filter(|line| has_time(line)).count() > first.len() || logs::recognise(head, None).is_some()
 }
 
 /// Plans recognise a path by its `/`, `\` or `.`.

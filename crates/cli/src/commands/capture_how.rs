@@ -22,7 +22,15 @@ pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
 
 fn document(switch: &LogSwitch) -> serde_json::Value {
     let LogSwitch { on, needs_restart, off, file, log_line_prefix, remarks } = switch;
-    json!({ "schema_version": 1, "on": on, "needs_restart": needs_restart, "off": off, "file": file, "log_line_prefix": log_line_prefix, "remarks": remarks })
+    json!({
+        "schema_version": 1,
+        "on": on,
+        "needs_restart": needs_restart,
+        "off": off,
+        "file": file,
+        "log_line_prefix": log_line_prefix,
+        "remarks": remarks,
+    })
 }
 
 /// SQL with remarks, which a client of the server takes as it is.

@@ -60,7 +60,7 @@ fn document(summary: &Summary) -> Value {
     let classes = summary.classes.iter().map(|class| {
         let known = class.timed > 0;
         json!({
-            "kind": class.kind, "text": class.text, "executions": class.executions, "errors": class.errors,
+            "kind": class.kind, "text": class.text, "executions": class.executions, "errors": summary.errors(class),
             "total_s": known.then_some(class.total_us as f64 / 1e6), "share": known.then(|| share(class.total_us, total_us)),
         })
     });
@@ -111,7 +111,8 @@ fn text(summary: &Summary, width: usize) -> String {
                 format!("{:.3}", class.total_us as f64 / 1e3 / timed as f64),
             ),
         };
-        let line = format!("{part:>6}  {:>10}  {:>6}  {mean_ms:>10}  ", class.executions, class.errors);
+        let errors = summary.errors(class).map_or_else(|| "n/a".to_owned(), |errors| errors.to_string());
+        let line = format!("{part:>6}  {:>10}  {errors:>6}  {mean_ms:>10}  ", class.executions);
         let free = width.saturating_sub(line.chars().count()).max(SHORTEST_TEXT);
         let _ = writeln!(text, "{line}{}", shortened(&class.text, free));
     }

@@ -228,11 +228,14 @@ fn logs_of_postgres_are_switched_on_and_off_as_printed() {
     let mut server = fresh_postgres();
     let url = postgres_url(server.port, "a");
     scene.etalon(&["capture", "--how", &url]).says(0, &[]);
-    assert!(scene.etalon(&["capture", "--how", &url]).stdout.contains("standard error"), "nobody collects the log");
+    assert!(scene.etalon(&["capture", "--how", &url]).stdout.contains("standard error"), "no process collects the log");
     server.restart(&["logging_collector=on", "log_line_prefix=%m ", "log_min_duration_statement=-1"]);
     let said = scene.etalon(&["capture", "--how", &url]).stdout;
     assert!(said.starts_with("-- No statement switches the log on.\n"), "{said}");
     assert!(said.contains("start it with `log_min_duration_statement=0`"), "{said}");
+    server.restart(&["logging_collector=on", "log_destination=stderr,csvlog", "log_line_prefix=%u"]);
+    let how = json(&scene, &["capture", "--how", &url]);
+    assert!(how["file"].as_str().unwrap().ends_with(".csv") && how["log_line_prefix"].is_null(), "{how}");
     server.restart(&["logging_collector=on"]);
     psql(server.port, "a", "ALTER SYSTEM SET log_line_prefix = '%m '");
     psql(server.port, "a", "ALTER SYSTEM SET log_min_duration_statement = '250ms'");
@@ -268,8 +271,16 @@ fn slow_logs_are_switched_on_and_off_as_printed() {
         let before = settings();
         let how = json(&scene, &["capture", "--how", &url]);
         run_lines(&how, "on", mariadb_command(&server));
+        let mut wrong = mariadb_command(&server);
+        wrong.args(["-e", "SELECT 1 FROM nowhere"]);
+        answer(wrong, &[]).unwrap_err();
         mariadb_sql(&server, "SELECT 'x' AS wanted");
         captured_from(&scene, &how, "AS wanted");
+        // MariaDB does not say that a statement failed, and MySQL gives its error as 0.
+        let shown = json(&scene, &["show", "the.capture"]);
+        let classes = shown["classes"].as_array().unwrap();
+        let failed = classes.iter().find(|class| class["text"] == "select ? from nowhere").unwrap();
+        assert!(failed["errors"].is_null() && counts(&shown, "doubts")[0].0 == "error_unknown", "{shown}");
         assert!(scene.etalon(&["capture", "--how", &url]).stdout.contains("logs each statement as it is"));
         run_lines(&how, "off", mariadb_command(&server));
         assert_eq!(settings(), before, "{how}");
@@ -283,4 +294,6 @@ fn a_server_without_such_a_log_says_so() {
         .etalon(&["capture", "--how", "sqlite:a.db"])
         .says(3, &["no log of statements", "PostgreSQL, MySQL and MariaDB"]);
     scene.etalon(&["capture"]).says(2, &["LOG"]);
+    scene.etalon(&["capture", "--how", "postgres://127.0.0.1:1/a"]).says(3, &["cannot connect", "127.0.0.1:1"]);
+    scene.etalon(&["capture", "--how", "sqlite:a.db", "-o", "x"]).says(2, &["--output"]);
 }

@@ -16,7 +16,7 @@ const SETTINGS: &str = "SELECT name, current_setting(name), CASE WHEN source = '
 const OWN: &str = "SELECT count(*) FROM pg_db_role_setting \
                    WHERE array_to_string(setconfig, ' ') LIKE '%log_min_duration_statement=%'";
 const FILE: &str = "SELECT CASE WHEN f LIKE '/%' THEN f ELSE current_setting('data_directory') || '/' || f END \
-                    FROM pg_current_logfile() f";
+                    FROM coalesce(pg_current_logfile('csvlog'), pg_current_logfile()) f";
 /// Tells time, process, user and database.
 const PREFIX: &str = "%m [%p] %q%u@%d ";
 
@@ -28,7 +28,7 @@ impl StatementLog for StatementsOfLog {
         let settings: Vec<[String; 3]> =
             rows.iter().map(|row| std::array::from_fn(|column| text(row.get(column)))).collect();
         let value = |name: &str| settings.iter().find(|[one, ..]| one == name).map(|[_, value, _]| value.as_str());
-        let is_text = !value("log_destination").is_some_and(is_structured);
+        let is_text = value("log_destination").is_some_and(is_text);
         let mut switch = LogSwitch::default();
         for [name, now, source] in &settings {
             if let Some(wanted) = wanted(name, now, is_text) {
@@ -99,9 +99,9 @@ fn set(name: &str, now: &str, source: &str, wanted: &str, switch: &mut LogSwitch
     }
 }
 
-/// Such logs have every field, whatever the prefix.
-fn is_structured(destination: &str) -> bool {
-    destination.contains("csvlog") || destination.contains("jsonlog")
+/// Whether the log that is read is text: `csvlog` has every field, whatever the prefix, and goes before.
+fn is_text(destination: &str) -> bool {
+    destination.contains("stderr") && !destination.contains("csvlog")
 }
 
 fn is_english(locale: &str) -> bool {

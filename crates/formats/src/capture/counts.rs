@@ -68,6 +68,7 @@ reasons! {
     ClockBack Doubt "clock_back" "the clock was set back by more than a second, or the log is of two servers"
     FilesOverlap Doubt "files_overlap" "a file begins before the one before it ends: two servers, or one file twice"
     SessionsMixed Doubt "sessions_mixed" "one process has two sessions at a time: the log is of two servers"
+    ErrorUnknown Doubt "error_unknown" "the record does not say whether the statement failed"
     WholeSeconds Doubt "whole_seconds" "the time of the record is in whole seconds"
 }
 

@@ -124,6 +124,9 @@ fn take(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Capture) -
     };
     let end_us = start_us.saturating_add(i64::try_from(duration_us).unwrap_or(i64::MAX));
     records.clock.take(end_us, records.time_us.is_some(), capture);
+    if head.error.is_none() {
+        capture.count(Reason::ErrorUnknown);
+    }
     let key = format!("{}.{}", records.starts, head.session);
     let session = Session { key: &key, user: head.user, database: &records.database, application: "" };
     let Head { duration_us, rows, bytes, error, .. } = head;
@@ -148,16 +151,18 @@ impl SlowRecords {
 /// Reads the lines before a statement, and gives what follows them.
 fn head(text: &str) -> (Head<'_>, &str) {
     let (mut head, mut rest) = (Head::default(), text);
-    while let Some((line, behind)) = rest.split_once('\n') {
+    while head.start_us.is_none()
+        && let Some((line, behind)) = rest.split_once('\n')
+    {
         let line = line.trim_end_matches('\r');
         if let Some(user) = line.strip_prefix(USER) {
             head.user = user.split('[').next().unwrap_or_default();
             fields(line, &mut head);
-        } else if line.starts_with("# ") && !line.starts_with(COMMAND) && head.start_us.is_none() {
+        } else if line.starts_with("# ") && !line.starts_with(COMMAND) {
             fields(line, &mut head);
-        } else if let Some(database) = line.strip_prefix("use ").filter(|_| head.start_us.is_none()) {
+        } else if let Some(database) = line.strip_prefix("use ") {
             head.database = Some(database.trim_end_matches(';').trim_matches('`'));
-        } else if let Some(us) = timestamp(line).filter(|_| head.start_us.is_none()) {
+        } else if let Some(us) = timestamp(line) {
             head.start_us = Some(us);
         } else {
             break;
@@ -185,6 +190,7 @@ fn fields<'a>(line: &'a str, head: &mut Head<'a>) {
             "Query_time" => head.duration_us = seconds(value),
             "Rows_sent" => head.rows = value.parse().ok(),
             "Bytes_sent" => head.bytes = value.parse().ok(),
+            // MySQL writes 0 also where a statement failed.
             "Errno" | "Last_errno" => head.error = Some(value).filter(|code| *code != "0"),
             _ => {}
         }

@@ -64,6 +64,12 @@ impl Summary {
         self.counts.iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
     }
 
+    /// The executions of a class that failed; `None`: the log does not say.
+    pub fn errors(&self, class: &Class) -> Option<u64> {
+        let is_unknown = self.counts.iter().any(|counted| counted.reason == Reason::ErrorUnknown);
+        (class.errors > 0 || !is_unknown).then_some(class.errors)
+    }
+
     pub fn total_us(&self) -> u64 {
         self.classes.iter().map(|class| class.total_us).sum()
     }
