@@ -216,8 +216,9 @@ fn check_file(path: &Path) -> Result<()> {
 /// Refuses what lies under the names of SQLite's own files and is not SQLite's: it would be written over or removed. The
 /// `-shm` file is judged by its size, since closing it would drop locks, too.
 fn check_companions(at: StorePath<'_>) -> Result<()> {
-    // SQLite makes it 32 KiB long, page by page: a reader may come between two of them.
+    // SQLite makes it 3 bytes long, then 32 KiB, page by page: a reader may come between two of these.
     const SHM_STEP_BYTES: u64 = 1 << 12;
+    const SHM_BEGUN_BYTES: u64 = 3;
     for suffix in ["-wal", "-journal", "-shm"] {
         let file = with_suffix(at.full, suffix);
         let Ok(found) = fs::symlink_metadata(&file) else { continue };
@@ -225,7 +226,7 @@ fn check_companions(at: StorePath<'_>) -> Result<()> {
             && match suffix {
                 "-wal" => begins_with_any(&file, &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
                 "-journal" => begins_with_any(&file, &[&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]]),
-                _ => found.len().is_multiple_of(SHM_STEP_BYTES),
+                _ => found.len() == SHM_BEGUN_BYTES || found.len().is_multiple_of(SHM_STEP_BYTES),
             };
         if !is_sqlites {
             let cause = "what lies there is not étalon's: move it away";

@@ -153,10 +153,12 @@ fn what_lies_under_the_names_of_journals_is_not_touched() {
         assert_eq!(fs::read(&file).unwrap(), b"precious");
         fs::remove_file(&file).unwrap();
     }
-    // One that another process is making, page by page.
-    fs::write(dir.path().join("x.etalon-shm"), [0; 3 << 12]).unwrap();
-    Store::open_read_only(&path).unwrap().close().unwrap();
-    Store::open(&path).unwrap().close().unwrap();
+    // One that another process is making: three bytes, then page by page.
+    for length in [3, 3 << 12] {
+        fs::write(dir.path().join("x.etalon-shm"), vec![0; length]).unwrap();
+        Store::open_read_only(&path).unwrap().close().unwrap();
+        Store::open(&path).unwrap().close().unwrap();
+    }
 }
 
 #[test]
