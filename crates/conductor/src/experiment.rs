@@ -28,7 +28,7 @@ use crate::lasting::LastingFailure;
 pub use crate::options::{ExperimentOptions, TimeLimit};
 use crate::registry::Registry;
 use crate::seed;
-use crate::site::{Here, Inspection, Places, Site, SiteJob};
+use crate::site::{FactsScope, Here, Inspection, Places, Site, SiteJob};
 use crate::timeout::within;
 use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
@@ -79,6 +79,8 @@ pub struct Conductor<'a> {
     inspected: BTreeSet<u32>,
     /// What each system was before its first run: a run after which it is something else is marked.
     identities: RefCell<BTreeMap<String, Facts>>,
+    /// Tables of others that held rows, by server.
+    filled: BTreeMap<String, BTreeSet<String>>,
     /// The change in each server, unless it is undone.
     made: RefCell<BTreeMap<String, MadeChange>>,
     /// Systems with a change whose facts were read.
@@ -118,6 +120,7 @@ impl<'a> Conductor<'a> {
             unready: BTreeSet::new(),
             inspected: BTreeSet::new(),
             identities: RefCell::default(),
+            filled: BTreeMap::new(),
             made: RefCell::default(),
             described: BTreeSet::new(),
             changed: BTreeSet::new(),
@@ -307,6 +310,9 @@ impl<'a> Conductor<'a> {
         if known.is_empty() {
             self.refuse_an_empty_side(&taken)?;
         }
+        for (subject, facts) in known.iter().chain(taken.iter().map(|(subject, facts)| (subject, facts))) {
+            self.note_filled(subject, facts);
+        }
         for (subject, facts) in taken {
             match known.get(&subject) {
                 Some(before) => self.compare_facts(&subject, before, &facts, observer)?,
@@ -319,7 +325,7 @@ impl<'a> Conductor<'a> {
     fn facts_of(&self, name: &str) -> Result<Facts, ExperimentError> {
         let failed = |failure| system_error(name, failure);
         let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
-        let mut facts = self.site(name)?.facts(&cases).map_err(failed)?;
+        let mut facts = self.site(name)?.facts(&cases, FactsScope::Whole).map_err(failed)?;
         if let Some(system) = self.plan.system(name) {
             let (engine, _) = self.registry.resolve(system).map_err(failed)?;
             for caution in engine.spec().cautions {
@@ -593,7 +599,7 @@ impl<'a> Conductor<'a> {
         let ready = self.make_ready(&case.system).map_err(|failure| (failure, Vec::new()));
         let made = ready.and_then(|()| self.prepare_and_run(run, &case, observer)).and_then(|mut record| {
             if record.state == RunState::Measured {
-                let marked = self.mark_changes(&case.system, &mut record, observer);
+                let marked = self.mark_changes(run, &mut record, observer);
                 marked.map_err(|failure| (failure, record.points.clone()))?;
             }
             Ok(record)

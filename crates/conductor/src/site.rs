@@ -56,6 +56,15 @@ pub enum Inspection {
     Whole,
 }
 
+/// Which facts of a system are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FactsScope {
+    /// All, and that the cases can run, before they do.
+    Whole,
+    /// What it is, and whether the cases' tables hold rows, after a run.
+    AfterRun,
+}
+
 impl Inspection {
     /// Whether everything is checked at that moment.
     pub fn holds(self, moment: Moment) -> bool {
@@ -84,7 +93,7 @@ pub trait Site: Send + Sync {
     fn uses_this_machine(&self) -> bool;
 
     /// The facts of the system, with those that the tasks need.
-    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
+    fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
@@ -311,33 +320,18 @@ impl Site for Here {
         self.system.files_per_client()
     }
 
-    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
+    fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure> {
         let system = &*self.system;
-        for (_, task) in cases {
-            if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
-                system.refuse_program(program)?;
-            }
+        if scope == FactsScope::Whole {
+            refuse_programs(system, cases)?;
         }
         let mut facts = system.facts()?;
-        system.try_connections(most_connections(cases))?;
-        for kind in session_kinds(cases) {
-            facts.absorb("session", system.session_facts(kind)?);
-        }
-        for (_, task) in cases {
-            if let Action::Step(procedure) = &task.action {
-                facts.absorb("program", procedure.facts(system));
-            }
-        }
-        for (name, values) in facts_of_loads(cases) {
-            facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
+        if scope == FactsScope::Whole {
+            system.try_connections(most_connections(cases))?;
+            add_facts_of_cases(system, cases, &mut facts)?;
         }
         for (table, held) in empty_tables::which_hold_rows(system, &programs_on_tables_of_others(cases))? {
             facts.passing(format!("{}{table}", empty_tables::TABLE), held);
-        }
-        let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
-        let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
-        if !resets.is_empty() {
-            facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
         }
         Ok(facts)
     }
@@ -418,6 +412,36 @@ impl Site for Here {
     fn drop_all(&self) -> Result<(), Failure> {
         self.system.drop_all()
     }
+}
+
+fn refuse_programs(system: &dyn System, cases: &[(&Case, &Task)]) -> Result<(), Failure> {
+    for (_, task) in cases {
+        if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
+            system.refuse_program(program)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds what the cases themselves, their sessions and their tables make of a system.
+fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut Facts) -> Result<(), Failure> {
+    for kind in session_kinds(cases) {
+        facts.absorb("session", system.session_facts(kind)?);
+    }
+    for (_, task) in cases {
+        if let Action::Step(procedure) = &task.action {
+            facts.absorb("program", procedure.facts(system));
+        }
+    }
+    for (name, values) in facts_of_loads(cases) {
+        facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
+    }
+    let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
+    let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
+    if !resets.is_empty() {
+        facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
+    }
+    Ok(())
 }
 
 /// Connections that the largest of the cases needs. A pool works with fewer, and says so.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use host::disk::{Backing, Flushes};
 use host::watch::Listener;
+use model::facts::DATA_FILESYSTEM;
 use model::{Durability, DurabilityTier, Facts, Nature};
 
 /// What is known of the place that the data is in.
@@ -123,7 +124,7 @@ impl DataPlace {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
-                facts.unavailable("data_directory.filesystem", reason.clone());
+                facts.unavailable(DATA_FILESYSTEM, reason.clone());
                 facts.insert(STORAGE, Err(reason.clone()), Nature::Passing);
                 return Keeping::Disk;
             }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use conductor::site::Inspection;
+use conductor::site::{FactsScope, Inspection};
 use load::counters::{Counters, Placement};
 use load::error::Failure;
 use load::generator::HostLoad;
@@ -85,6 +85,7 @@ pub enum Ask {
     SystemFacts {
         system: String,
         cases: Vec<SentCase>,
+        scope: FactsScope,
     },
     /// The facts of the agent's machine.
     HostFacts,

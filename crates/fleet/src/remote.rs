@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use conductor::site::{Site, SiteJob};
+use conductor::site::{FactsScope, Site, SiteJob};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
@@ -155,9 +155,9 @@ impl Site for Remote {
         false
     }
 
-    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
+    fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure> {
         let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.sent(case)).collect::<Result<_, _>>()?;
-        match self.call(&Ask::SystemFacts { system: self.name(), cases })? {
+        match self.call(&Ask::SystemFacts { system: self.name(), cases, scope })? {
             Answer::Facts(facts) => Ok(facts),
             other => Err(unexpected(&self.agent, &other)),
         }

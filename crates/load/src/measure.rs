@@ -5,7 +5,7 @@ mod hosts;
 pub mod shape;
 mod steady;
 
-use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P, ROWS_CHANGED, ROWS_RETURNED};
+use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P, ROWS_CHANGED, ROWS_RETURNED, STATEMENTS_SENT};
 use model::{Direction, Mark, MarkData, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
@@ -60,6 +60,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     measurements.push(failed_share(&evidence));
     errors(&evidence.counts, &mut measurements);
     rows(&evidence.counts, &mut measurements);
+    measurements.extend(statements_sent(&evidence.counts));
     shape::measurements(&evidence, &mut measurements);
     measurements.push(concurrency(&evidence, rate));
     client::cost(&evidence, &mut measurements);
@@ -163,6 +164,13 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
 /// Rows per try of a transaction, warm-up included.
 fn rows(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     into.extend(counts.rows.into_iter().flat_map(|rows| rows_per_try(rows, counts.tries(), "")));
+}
+
+/// Statements per successful transaction, warm-up included, where the load sends any.
+fn statements_sent(counts: &LoadCounts) -> Option<Measurement> {
+    let per_transaction = counts.asked.statements as f64 / counts.succeeded.max(1) as f64;
+    let measured = || Measurement::value(STATEMENTS_SENT, "/tx", Direction::Neither, Role::Diagnostic, per_transaction);
+    (counts.asked.statements > 0).then(measured)
 }
 
 /// Rows returned and changed, of all transactions or of a kind, whose `suffix` the names end in.

@@ -50,6 +50,8 @@ pub const PRINTED_DECIMALS: &str = "imported.decimals";
 pub const UNTRIED: &str = "engine.untried";
 /// How tables come back before each run, and after a colon what a reader must know of it.
 pub const RESET: &str = "reset";
+/// Filesystem of a server's data; unavailable, with the reason, where étalon cannot look at it.
+pub const DATA_FILESYSTEM: &str = "data_directory.filesystem";
 /// Present only where programs run on something that stands in for their operating system, such as Wine.
 pub const LAYER: &str = "os.layer";
 
@@ -170,7 +172,8 @@ impl Facts {
     }
 }
 
-fn is_compared(name: &str, fact: &Fact) -> bool {
+/// Whether a system that changes in it has become another one.
+pub fn is_compared(name: &str, fact: &Fact) -> bool {
     (fact.nature == Nature::Identity && !MADE.contains(&name)) || name.starts_with(INSTANCE)
 }
 

@@ -24,6 +24,8 @@ pub const CONCURRENCY: &str = "concurrency";
 pub const ROWS_RETURNED: &str = "rows_returned";
 /// Rows that the system inserted, updated or deleted, per try of a transaction.
 pub const ROWS_CHANGED: &str = "rows_changed";
+/// Statements that the load sent, per successful transaction.
+pub const STATEMENTS_SENT: &str = "statements_sent";
 /// Bytes that the operations on blocks can reach.
 pub const SPAN: &str = "span";
 

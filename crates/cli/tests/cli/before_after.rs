@@ -206,6 +206,26 @@ fn a_change_that_fails_is_undone_and_an_index_of_that_name_stays() {
 }
 
 #[test]
+fn a_setting_that_no_new_session_has_is_no_change() {
+    let scene = scene();
+    let place = postgres();
+    for (make, undo) in [
+        // The server does not read its files again.
+        ("ALTER SYSTEM SET work_mem = '256kB'", "ALTER SYSTEM RESET work_mem"),
+        // It takes effect with a restart.
+        (
+            "ALTER SYSTEM SET max_connections = 77; SELECT pg_reload_conf()",
+            "ALTER SYSTEM RESET max_connections; SELECT pg_reload_conf()",
+        ),
+    ] {
+        let line = ["run", &place.url, "sql", "--change", make, "--undo", undo, "-o", "s"];
+        let ended = scene.etalon(&[&line[..], &SHORT].concat());
+        ended.says(1, &["every setting is as before", "the change is undone", "pg_reload_conf()", "restart"]);
+        place.has_nothing_left();
+    }
+}
+
+#[test]
 fn what_etalon_changed_is_expected_and_what_others_change_is_not() {
     let scene = scene();
     let place = postgres();

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::ROLE;
-use crate::server_changes::{Database, fresh_postgres, mariadb, mariadb_sql, mariadb_with, psql};
+use crate::server_changes::{
+    Address, Database, assert_told, fresh_postgres, mariadb, mariadb_sql, mariadb_with, postgres_url, psql,
+};
 
 /// Orders with numbers, texts, days and missing values, in SQL that all engines read.
 pub fn orders() -> String {
@@ -302,4 +304,26 @@ fn large_answers_are_compared_and_their_first_row_is_timed() {
     };
     assert!(row("elapsed/late") > 300.0 && row("first_row/late") < 200.0, "{value}");
     assert!(row("first_row/large") < row("elapsed/large"), "{value}");
+}
+
+/// What a session says of its server is not what the next session finds.
+#[test]
+fn queries_that_a_balancer_gives_to_two_servers_have_no_verdict() {
+    let (one, other) = (fresh_postgres(), fresh_postgres());
+    for server in [&one, &other] {
+        psql(server.port, "a", "CREATE TABLE t AS SELECT generate_series(1, 1000) AS x");
+    }
+    let address = Address::new([one.port, other.port]);
+    let scene = Scene::new();
+    fs::create_dir(scene.path().join("sql")).unwrap();
+    scene.write("sql/counted.sql", "SELECT count(*) FROM t;\n");
+    let (a, b) = (postgres_url(one.port, "a"), postgres_url(address.port, "a"));
+    for clients in ["1", "2", "3"] {
+        let schedule = ["--rounds", "6", "--clients", clients, "-o", "s"];
+        let ran = scene.etalon(&[&["run", &a, &b, "sql"][..], &SHORT, &schedule].concat());
+        ran.says(0, &[]);
+        let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_told(&told, &["B changed", "instance."]);
+        fs::remove_dir_all(scene.path().join("s")).unwrap();
+    }
 }

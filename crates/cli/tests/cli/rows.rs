@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::ROLE;
-use crate::server_changes::{fresh_postgres, mariadb, mariadb_sql, psql};
+use crate::server_changes::{assert_told, changed_under, fresh_postgres, mariadb, mariadb_sql, psql};
 
 /// Rows of `t` in a. As many in b are a share of them.
 const ROWS: u32 = 100_000;
@@ -96,6 +96,36 @@ fn fewer_rows_have_no_verdict(a: &str, b: &str, run: impl Fn(&str, &str), number
     assert!(!refused, "{object}");
 }
 
+/// Empties b's table after the second round. A count of its rows is a row.
+fn a_table_that_is_emptied_has_no_verdict(a: &str, b: &str, run: impl Fn(&str, &str), numbers: fn(u32) -> String) {
+    for name in ["a", "b"] {
+        run(name, &tables(1_000, 1, numbers));
+    }
+    let empty = || run("b", "DELETE FROM t");
+    let told = changed_under(&Scene::new(), "SELECT count(*) FROM t;\n", (a, b), empty);
+    assert_told(&told, &["B changed", "table.t was `holds rows` and is `is empty`"]);
+}
+
+/// A script that sends more where it finds something does other work there, though no row is returned or changed.
+#[test]
+fn a_side_that_is_sent_fewer_statements_has_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(format!("{name}.db"));
+    let url = |name: &str| format!("sqlite:{}", path(name).display());
+    for (name, found) in [("a", 1), ("b", 0)] {
+        let sql = format!("CREATE TABLE u AS SELECT {found} AS x");
+        rusqlite::Connection::open(path(name)).unwrap().execute_batch(&sql).unwrap();
+    }
+    let scene = scene_of(&url("a"), &url("b"), ("if.sql", 50));
+    let nothing = "UPDATE u SET x = x WHERE x > 7;\n".repeat(3);
+    scene.write("if.sql", &format!("SELECT x FROM u \\gset\n\\if :x\n{nothing}\\endif\n"));
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]).stdout;
+    let compared = (serde_json::from_str(&ran.stdout).unwrap(), shown);
+    assert_refused(&compared, "different work: a transaction of A sends 4.00 statements, one of B 1.00");
+}
+
 #[test]
 fn sqlite_that_finds_fewer_rows_has_no_verdict() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,11 +135,13 @@ fn sqlite_that_finds_fewer_rows_has_no_verdict() {
         rusqlite::Connection::open(path(name)).unwrap().execute_batch(sql).unwrap();
     };
     nothing_begins_on_an_empty_one(&url("a"), &url("b"), run, &[("w", "CREATE VIEW w AS {v}")]);
-    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
+    let numbers = |rows| {
         format!(
             "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT {rows}) SELECT x FROM n WHERE x <= {rows}"
         )
-    });
+    };
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, numbers);
+    a_table_that_is_emptied_has_no_verdict(&url("a"), &url("b"), run, numbers);
 }
 
 #[test]
@@ -129,7 +161,9 @@ fn postgresql_that_finds_fewer_rows_has_no_verdict() {
         ("first", "CREATE SCHEMA other; CREATE TABLE other.first AS SELECT 1; CREATE TABLE first AS {v}"),
     ];
     nothing_begins_on_an_empty_one(&url("a"), &url("b"), run, &made);
-    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| format!("SELECT generate_series(1, {rows})"));
+    let numbers = |rows| format!("SELECT generate_series(1, {rows})");
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, numbers);
+    a_table_that_is_emptied_has_no_verdict(&url("a"), &url("b"), run, numbers);
 }
 
 #[test]
@@ -148,9 +182,9 @@ fn mariadb_that_finds_fewer_rows_has_no_verdict() {
     }
     let there = format!("mariadb://t@127.0.0.1:{}/b?ssl-mode=disabled", other.port);
     nothing_begins_on_an_empty_one(&url("a"), &there, |_, _| (), &[("shop.e", "")]);
-    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
-        format!("SELECT seq FROM seq_1_to_{ROWS} WHERE seq <= {rows}")
-    });
+    let numbers = |rows| format!("SELECT seq FROM seq_1_to_{ROWS} WHERE seq <= {rows}");
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, numbers);
+    a_table_that_is_emptied_has_no_verdict(&url("a"), &url("b"), run, numbers);
 }
 
 /// No session is there to ask for rows by, which is no reason to refuse the load.

@@ -1,12 +1,12 @@
 //! A system that changes while an experiment runs has no verdict, whatever the runs measured.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -229,9 +229,13 @@ pub fn store_in(scene: &Scene) -> Option<PathBuf> {
     paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "etalon"))
 }
 
-/// Runs an experiment of two systems, changes one after its second round, and gives what `compare` says. Each round has both.
 fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
-    scene.write("one.sql", "SELECT 1;\n").write(
+    changed_under(scene, "SELECT 1;\n", (a, b), change)
+}
+
+/// Runs an experiment of two systems, changes one after its second round, and gives what `compare` says. Each round has both.
+pub fn changed_under(scene: &Scene, script: &str, (a, b): (&str, &str), change: impl FnOnce()) -> String {
+    scene.write("one.sql", script).write(
         "p.toml",
         &format!(
             "[systems.a]\nurl = \"{a}\"\n[systems.b]\nurl = \"{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
@@ -262,7 +266,7 @@ fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
 }
 
 #[track_caller]
-fn assert_told(told: &str, texts: &[&str]) {
+pub fn assert_told(told: &str, texts: &[&str]) {
     for text in texts {
         assert!(told.contains(text), "`{text}` is missing: {told}");
     }
@@ -363,7 +367,7 @@ fn a_postgresql_that_changes_has_no_verdict() {
             ),
         ],
     );
-    let address = Address::new(port);
+    let address = Address::new([port]);
     each_change(
         &postgres_url(address.port, "a"),
         &postgres_url(address.port, "b"),
@@ -460,8 +464,13 @@ fn a_log_that_its_server_alone_has_in_memory_has_no_verdict() {
     if server.process.try_wait().unwrap().is_some() {
         return println!("skipped: nothing may be mounted");
     }
-    let told = compared_inserts(&postgres_url(plain.port, "a"), &postgres_url(server.port, "a"));
-    assert_told(&told, &["unequal durability: A is durable, B is memory"]);
+    psql(server.port, "a", "CREATE ROLE clerk LOGIN; GRANT INSERT ON t TO clerk; GRANT CREATE ON DATABASE a TO clerk");
+    // One role may ask for the data folder, and the other one may not.
+    for role in [ROLE, "clerk"] {
+        let b = postgres_url(server.port, "a").replacen(ROLE, role, 1);
+        let told = compared_inserts(&postgres_url(plain.port, "a"), &b);
+        assert_told(&told, &["unequal durability: A is durable, B is memory"]);
+    }
 }
 
 #[test]
@@ -501,7 +510,7 @@ fn a_mariadb_that_changes_has_no_verdict() {
             ("a restart", Box::new(|| server.borrow_mut().restart(&["--innodb-doublewrite=0"])), &["instance.started"]),
         ],
     );
-    let address = Address::new(port);
+    let address = Address::new([port]);
     each_change(
         &url(address.port, "a"),
         &url(address.port, "b"),
@@ -577,25 +586,30 @@ fn a_sqlite_file_that_changes_has_no_verdict() {
     }
 }
 
-/// Forwards connections to the port that it is told, as an address that moves at a failover does.
-struct Address {
-    port: u16,
-    target: Arc<AtomicU16>,
+/// Forwards connections to ports in turn: as an address that moves at a failover does, or a balancer.
+pub struct Address {
+    pub port: u16,
+    targets: Arc<Mutex<VecDeque<u16>>>,
     open: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Address {
-    fn new(target: u16) -> Address {
+    pub fn new(targets: impl Into<VecDeque<u16>>) -> Address {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address {
             port: listener.local_addr().unwrap().port(),
-            target: Arc::new(AtomicU16::new(target)),
+            targets: Arc::new(Mutex::new(targets.into())),
             open: Arc::default(),
         };
-        let (target, open) = (Arc::clone(&address.target), Arc::clone(&address.open));
+        let (targets, open) = (Arc::clone(&address.targets), Arc::clone(&address.open));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let Ok(server) = TcpStream::connect(("127.0.0.1", target.load(Ordering::SeqCst))) else { continue };
+                let port = {
+                    let mut targets = targets.lock().unwrap();
+                    targets.rotate_left(1);
+                    *targets.back().unwrap()
+                };
+                let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { continue };
                 open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
                 let ways = [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
                 for (mut from, mut to) in ways {
@@ -611,7 +625,7 @@ impl Address {
     }
 
     fn move_to(&self, port: u16) {
-        self.target.store(port, Ordering::SeqCst);
+        *self.targets.lock().unwrap() = [port].into();
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -632,7 +646,7 @@ fn standby_of(primary: &Database) -> Database {
 fn run_waits_until_the_standby_is_promoted() {
     let mut primary = fresh_postgres();
     let standby = standby_of(&primary);
-    let address = Address::new(primary.port);
+    let address = Address::new([primary.port]);
     let scene = Scene::new();
     let url = |port: u16| format!("postgres://{ROLE}@127.0.0.1:{port}/a?sslmode=disable");
     scene.write(
@@ -666,7 +680,7 @@ fn run_waits_until_the_standby_is_promoted() {
 fn a_failover_has_no_verdict() {
     let mut primary = fresh_postgres();
     let standby = standby_of(&primary);
-    let address = Address::new(primary.port);
+    let address = Address::new([primary.port]);
     let url = |port: u16, name: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{name}?sslmode=disable");
     let told = changed(&Scene::new(), &url(address.port, "a"), &url(address.port, "b"), || {
         primary.stop("-KILL");

@@ -15,7 +15,7 @@ use super::{Conductor, ExperimentError, system_error};
 use load::error::{Failure, FailureKind};
 use load::observer::Observer;
 
-use crate::site::{Site, SiteJob, run_once};
+use crate::site::{FactsScope, Site, SiteJob, run_once};
 
 /// Interval between looks at a session that a killed étalon left at work.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -24,6 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const STAYS_FOR: Duration = Duration::from_millis(100);
 /// Readings of a server's facts after which a change that it goes on with is given up: ten seconds of pauses.
 const MOST_READINGS: u32 = 100;
+/// Prefix of the facts that are settings.
+const SETTING: &str = "setting.";
 const SETTLE: &str = "wait until the server stays as it is";
 
 /// A change that is made in a server, or may be.
@@ -115,7 +117,8 @@ impl Conductor<'_> {
     fn make(&self, server: &str, system: &str, change: &Change) -> Result<(), Failure> {
         let (mut session, dialect) = self.session_at(server)?;
         self.note_unsure(server, system, &mut *session, dialect)?;
-        for (number, sql) in statements(&change.make, dialect).iter().enumerate() {
+        let statements_to_make = statements(&change.make, dialect);
+        for (number, sql) in statements_to_make.iter().enumerate() {
             let Err(failure) = session.execute(sql) else { continue };
             drop(session);
             let left = if number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty()) {
@@ -132,7 +135,29 @@ impl Conductor<'_> {
             return Err(Failure { tried, cause: format!("{}; {left}", failure.cause), ..failure });
         }
         self.note(StoredChange { session: None, ..stored(server, system, ChangeState::Made) })?;
-        self.look_again(server, system)
+        self.look_again(server, system)?;
+        self.refuse_no_effect(server, system, &statements_to_make)
+    }
+
+    /// # Errors
+    /// The change alters settings, and those of the runs' sessions are as before; it is undone.
+    fn refuse_no_effect(&self, server: &str, system: &str, made: &[String]) -> Result<(), Failure> {
+        let Some(altering) = made.iter().find(|sql| alters_settings(sql)) else { return Ok(()) };
+        let is_altered = {
+            let identities = self.identities.borrow();
+            let (Some(before), Some(now)) = (identities.get(server), identities.get(system)) else { return Ok(()) };
+            let mut settings = now.entries.keys().filter(|name| name.starts_with(SETTING));
+            settings.any(|name| now.get(name) != before.get(name))
+        };
+        if is_altered {
+            return Ok(());
+        }
+        self.undo(server)?;
+        let tried = format!("find the change of `{system}` in a new session");
+        let cause = format!("after `{}` every setting is as before; the change is undone", altering.trim());
+        let hint = "where the server must read its files again, add `SELECT pg_reload_conf()` to `change` and to `undo`; compare what \
+                    takes effect with a restart as two servers with `settings` of their own";
+        Err(Failure::new(FailureKind::Verification, tried, cause).hint(hint))
     }
 
     /// Undoes what is made in a server. Where that is not sure, statements may fail, and the server must then be what it was.
@@ -217,7 +242,9 @@ impl Conductor<'_> {
     }
 
     fn facts_now(&self, server: &str) -> Result<Facts, Failure> {
-        self.site(server).map_err(|error| Failure::new(FailureKind::Plan, "read what it is", error))?.facts(&[])
+        self.site(server)
+            .map_err(|error| Failure::new(FailureKind::Plan, "read what it is", error))?
+            .facts(&[], FactsScope::AfterRun)
     }
 
     /// Keeps what a system is with its change, and takes for its own that settings were read again.
@@ -289,6 +316,19 @@ impl Conductor<'_> {
         self.store.remove_change(server).map_err(|error| in_store(&error))?;
         self.made.borrow_mut().remove(server);
         Ok(())
+    }
+}
+
+/// Whether a statement alters settings that the sessions of runs have, once the server has taken them over.
+fn alters_settings(sql: &str) -> bool {
+    let sql = sql.to_uppercase();
+    let words: Vec<&str> = sql.split_whitespace().collect();
+    match &words[..] {
+        ["ALTER", "SYSTEM", ..] | ["SET", "PERSIST_ONLY", ..] => true,
+        ["ALTER", "ROLE" | "USER" | "DATABASE", rest @ ..] => {
+            rest.windows(3).any(|words| words[1] == "SET" && words[0] != "CHARACTER" && words[2] != "TABLESPACE")
+        }
+        _ => false,
     }
 }
 

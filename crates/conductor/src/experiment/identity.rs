@@ -1,9 +1,11 @@
 //! Tells whether a system is still what it was before its first run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::facts::{INSTANCE, SETTINGS_READ};
-use model::{Facts, Mark, RunRecord};
+use model::facts::{Difference, INSTANCE, SETTINGS_READ};
+use model::{Facts, Mark, PlannedRun, RunRecord};
+
+use crate::site::FactsScope;
 
 use super::{Conductor, ExperimentError, system_error};
 use load::error::{Failure, FailureKind};
@@ -25,8 +27,21 @@ pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
     identity
 }
 
+/// The facts of tables that are so.
+fn tables_that<'f>(facts: &'f Facts, are: &'static str) -> impl Iterator<Item = &'f String> {
+    facts.entries.keys().filter(move |name| name.starts_with(TABLE) && facts.get(name) == Some(are))
+}
+
+/// Tables that held rows and are empty.
+fn emptied(filled: &BTreeSet<String>, now: &Facts) -> Vec<Difference> {
+    let emptied = tables_that(now, EMPTY).filter(|table| filled.contains(*table));
+    emptied
+        .map(|name| Difference { name: name.clone(), a: Some(HOLDS_ROWS.to_owned()), b: Some(EMPTY.to_owned()) })
+        .collect()
+}
+
 /// A table that holds no row on one system and some on another, with these two.
-fn emptied(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
+fn empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
     let held = |wanted: &'static str| {
         systems.iter().flat_map(move |(system, facts)| {
             let tables = facts.entries.keys().filter_map(|fact| fact.strip_prefix(TABLE).zip(facts.get(fact)));
@@ -46,18 +61,24 @@ impl Conductor<'_> {
         if self.plan.comparison.allow_different_rows {
             return Ok(());
         }
-        let Some((table, empty, other)) = emptied(systems) else { return Ok(()) };
+        let Some((table, empty, other)) = empty_on_one_side(systems) else { return Ok(()) };
         let cause = format!("it holds no row, and on `{other}` it holds some");
         let failure = Failure::new(FailureKind::Verification, format!("compare on the table `{table}`"), cause);
         let hint = "fill it; or set `allow_different_rows = true` in the plan, if it is to be so";
         Err(system_error(empty, failure.hint(hint)))
     }
 
+    /// Keeps which of the tables of others hold rows.
+    pub(super) fn note_filled(&mut self, server: &str, facts: &Facts) {
+        let filled = self.filled.entry(server.to_owned()).or_default();
+        filled.extend(tables_that(facts, HOLDS_ROWS).cloned());
+    }
+
     /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
     /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
     pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
         for (name, site) in &self.sites {
-            let identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
+            let identity = site.facts(&[], FactsScope::AfterRun).map_err(|failure| system_error(name, failure))?;
             self.identities.borrow_mut().insert(name.clone(), continued(identity, known.get(name)));
         }
         Ok(())
@@ -69,18 +90,23 @@ impl Conductor<'_> {
     /// The system does not say what it is, so that the run may be of another one.
     pub(super) fn mark_changes(
         &mut self,
-        system: &str,
+        run: PlannedRun,
         record: &mut RunRecord,
         observer: &mut dyn Observer,
     ) -> Result<(), Failure> {
-        let server = self.name_of(system);
-        let Some(site) = self.sites.get(server) else { return Ok(()) };
+        let (case, task) = (&self.cases[run.case as usize], &self.tasks[run.case as usize]);
+        let system = &*case.system;
+        let server = self.name_of(system).to_owned();
+        let Some(site) = self.sites.get(&server) else { return Ok(()) };
         let mut identities = self.identities.borrow_mut();
         // A changed system has an identity of its own.
-        let name = if identities.contains_key(system) { system } else { server }.to_owned();
+        let name = if identities.contains_key(system) { system } else { &server }.to_owned();
         let Some(before) = identities.get_mut(&name) else { return Ok(()) };
-        let now = site.facts(&[])?;
-        let changes = now.changes_since(before);
+        let now = site.facts(&[(case, task)], FactsScope::AfterRun)?;
+        let mut changes = now.changes_since(before);
+        if !self.plan.comparison.allow_different_rows {
+            changes.extend(self.filled.get(&server).map(|filled| emptied(filled, &now)).unwrap_or_default());
+        }
         if changes.is_empty() {
             return Ok(());
         }

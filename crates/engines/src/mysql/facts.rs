@@ -88,7 +88,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("server.product", product(client.protocol.session.flavor, &setting("version_comment")));
     facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
     facts.entries.extend(setting_facts(&settings).entries);
-    add_instance(&mut facts, client, &settings);
+    facts.entries.extend(instance(client).entries);
     facts.identity("database.engine", setting("default_storage_engine"));
     add_database(&mut facts, client)?;
     facts.passing("database.name", SCHEMA);
@@ -130,12 +130,12 @@ pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
     facts
 }
 
-/// Adds what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
-fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
-    for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
-        if let Some(value) = settings.get(name) {
-            facts.instance(name, value.clone());
-        }
+/// Reads what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+pub(super) fn instance(client: &mut Client) -> Facts {
+    let mut facts = Facts::default();
+    for row in client.rows(WHICH_SERVER).unwrap_or_default() {
+        let [name, value] = columns(row);
+        facts.instance(&name, value);
     }
     let status = match client.protocol.session.flavor {
         Flavor::MariaDb => "information_schema.GLOBAL_STATUS",
@@ -148,7 +148,11 @@ fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<Stri
     if let Ok(started) = client.one(&sql) {
         facts.instance("started", format!("{started} s after 1970"));
     }
+    facts
 }
+
+const WHICH_SERVER: &str =
+    "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname')";
 
 fn product(flavor: Flavor, comment: &str) -> &'static str {
     match flavor {

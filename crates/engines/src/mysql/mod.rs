@@ -269,6 +269,10 @@ impl Server for MySqlServer {
         counters::settings(client).map(|settings| facts::setting_facts(&settings))
     }
 
+    fn instance(client: &mut Client) -> Facts {
+        facts::instance(client)
+    }
+
     /// Says no where a commit may end without a sync that the server counts: on another default engine than InnoDB, with a log
     /// written through or mapped into memory, and on Amazon Aurora, which keeps its log elsewhere.
     fn syncs_each_commit(facts: &Facts) -> bool {

@@ -67,7 +67,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let version = client.one("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
     facts.entries.extend(settings(client)?.entries);
-    add_instance(&mut facts, client);
+    facts.entries.extend(instance(client).entries);
     facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = client.one("SELECT pg_catalog.pg_jit_available()::int") {
@@ -170,13 +170,15 @@ const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.pr
                     pg_catalog.pg_description d ON d.classoid = 'pg_catalog.pg_namespace'::regclass AND d.objoid = n.oid \
                     WHERE n.nspname = 'etalon'";
 
-/// Adds what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
-fn add_instance(facts: &mut Facts, client: &mut Client) {
+/// Reads what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
+pub(super) fn instance(client: &mut Client) -> Facts {
+    let mut facts = Facts::default();
     for (name, sql) in INSTANCE {
         if let Ok(value) = client.one(sql) {
             facts.instance(name, value);
         }
     }
+    facts
 }
 
 /// The timeline is that of the log that is written: the control file's changes only with the next checkpoint.
@@ -242,21 +244,30 @@ fn shown(name: &str, value: &str) -> String {
 }
 
 pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
-    let folder = client.one("SELECT pg_catalog.current_setting('data_directory', true)");
-    let folder = match folder {
-        Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
+    let folder = match client.one("SELECT pg_catalog.current_setting('data_directory', true)") {
+        Ok(folder) => Some(folder),
+        Err(error) if error.state() == INSUFFICIENT_PRIVILEGE => None,
         // A stopping server refuses with another error.
-        Err(error) if error.state() != INSUFFICIENT_PRIVILEGE => return Err(error),
-        _ => {
-            let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
-            return Ok(DataPlace::Elsewhere(reason.to_owned()));
-        }
+        Err(error) => return Err(error),
     };
     if !is_here(client, address)? {
         return Ok(DataPlace::on_another_machine());
     }
     let named = client.one("SELECT pg_catalog.pg_backend_pid()")?.parse().ok();
-    Ok(DataPlace::here(folder, server_process(&address.listener(), named)))
+    let process = server_process(&address.listener(), named);
+    let folder = folder.filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    Ok(match folder.or_else(|| working_data_folder(process?)) {
+        Some(folder) => DataPlace::here(folder, process),
+        None => DataPlace::Elsewhere(MAY_NOT_READ.to_owned()),
+    })
+}
+
+const MAY_NOT_READ: &str = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
+
+/// The working folder of a server's process, which is its data folder.
+fn working_data_folder(process: u32) -> Option<PathBuf> {
+    let folder = host::disk::working_folder(process)?;
+    host::disk::seen_by(process, &folder.join("PG_VERSION")).is_file().then_some(folder)
 }
 
 /// The folder of the session's database, where it is in no tablespace.

@@ -256,6 +256,10 @@ impl Server for PostgresServer {
         facts::settings(client)
     }
 
+    fn instance(client: &mut Client) -> Facts {
+        facts::instance(client)
+    }
+
     /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_aurora =
@@ -320,7 +324,7 @@ impl Server for PostgresServer {
             return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
         }
         install_for(system, kind)?;
-        let mut client = system.client_for(kind)?;
+        let mut client = system.run_client(kind)?;
         postgis::find(&mut client, kind)?;
         Ok(Box::new(Steps::new(client, <Self as Server>::DIALECT)))
     }

@@ -1,15 +1,17 @@
-//! The settings that a load's own sessions have: a role, or who alters it, may give them others than étalon's session has.
+//! The settings that a run's own sessions have, and the server that they are of: a role may give them others than étalon's session
+//! has, and a balancer another server.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Facts, Nature};
+use model::Facts;
+use model::facts::is_compared;
 
 #[derive(Debug, Default)]
 pub(super) struct LoadSettings(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Settings of each load's first session, since facts were read last.
+    /// What each session of a run said since facts were read last: all its settings, or of which instance it is.
     of_loads: Vec<Facts>,
     /// Facts as they were read last.
     last: Facts,
@@ -20,12 +22,12 @@ impl LoadSettings {
         self.lock().of_loads.push(settings);
     }
 
-    /// Puts settings that loads had, and that were others before them, in place of those that a session has now.
+    /// Puts what sessions of runs said, and that was another before them, in place of what a session says now.
     pub(super) fn add_to(&self, facts: &mut Facts) {
         let mut known = self.lock();
         let before = std::mem::replace(&mut known.last, facts.clone());
         for (name, fact) in std::mem::take(&mut known.of_loads).into_iter().flat_map(|facts| facts.entries) {
-            if fact.nature == Nature::Identity && before.entries.get(&name).is_some_and(|before| *before != fact) {
+            if is_compared(&name, &fact) && before.entries.get(&name).is_some_and(|before| *before != fact) {
                 facts.entries.insert(name, fact);
             }
         }

@@ -168,6 +168,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(Facts::default())
     }
 
+    /// Reads what tells this instance from another one, by the names that [`Server::facts`] gives it.
+    fn instance(_client: &mut ClientOf<Self>) -> Facts {
+        Facts::default()
+    }
+
     /// Makes and loads the tables.
     fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
 
@@ -195,7 +200,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
     fn steps(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(Steps::new(system.client_for(kind)?, Self::DIALECT)))
+        Ok(Box::new(Steps::new(system.run_client(kind)?, Self::DIALECT)))
     }
 
     fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
@@ -422,19 +427,6 @@ impl<S: Server> ServerSystem<S> {
     /// `None`: étalon did not start it.
     pub(crate) fn private(&self) -> Option<MutexGuard<'_, Private<S::Recipe>>> {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn session_on(&self, tables: Tables) -> S::Session {
-        session_on::<S>(&self.session, tables)
-    }
-
-    /// A session like a run's.
-    pub(crate) fn client(&self) -> Result<ClientOf<S>, Failure> {
-        self.client_for(SessionKind::Plain)
-    }
-
-    pub(crate) fn client_for(&self, kind: SessionKind) -> Result<ClientOf<S>, Failure> {
-        self.session_on(kind.tables()).open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
     }
 
     /// How the claim was lost, since it was last forgotten.

@@ -1,5 +1,6 @@
 //! Server facts, settings and durability.
 
+use model::facts::{DATA_FILESYSTEM, INSTANCE};
 use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
 
@@ -205,11 +206,8 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
     }
-    for (name, fact) in [("started", "host.sqlserver_start_time"), ("machine", "server.machine")] {
-        if let Some(value) = facts.get(fact).map(str::to_owned) {
-            facts.instance(name, value);
-        }
-    }
+    add_instance(&mut facts);
+    facts.unavailable(DATA_FILESYSTEM, NO_DISK);
     add_isolation(&mut facts);
     if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
         facts.identity("server.version", version);
@@ -266,6 +264,25 @@ fn refused(error: &AskError) -> Result<String, Failure> {
 
 fn first(rows: &TextRows) -> Option<String> {
     rows.first()?.first()?.clone()
+}
+
+/// Reads what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+pub(super) fn instance(client: &mut Client) -> Facts {
+    let mut facts = Facts::default();
+    for view in [&SERVER, &MACHINE] {
+        _ = add_view(&mut facts, client, view);
+    }
+    add_instance(&mut facts);
+    facts.entries.retain(|name, _| name.starts_with(INSTANCE));
+    facts
+}
+
+fn add_instance(facts: &mut Facts) {
+    for (name, fact) in [("started", "host.sqlserver_start_time"), ("machine", "server.machine")] {
+        if let Some(value) = facts.get(fact).map(str::to_owned) {
+            facts.instance(name, value);
+        }
+    }
 }
 
 fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), Failure> {
@@ -365,9 +382,11 @@ fn promised(facts: &Facts) -> Durability {
             .map(str::to_owned),
     };
     let mut promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
-    promised.because.push_str("; its disk is not known: SQL Server does not say what its files lie on");
+    promised.because.push_str(&format!("; its disk is not known: {NO_DISK}"));
     promised
 }
+
+const NO_DISK: &str = "SQL Server does not say what its files lie on";
 
 /// CU 6 of 2017 is build 14.0.3025.
 fn is_before_forced_flush(facts: &Facts) -> bool {

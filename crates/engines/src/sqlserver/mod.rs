@@ -195,6 +195,10 @@ impl Server for SqlServer {
         Ok(facts)
     }
 
+    fn instance(client: &mut Client) -> Facts {
+        facts::instance(client)
+    }
+
     fn prepare(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
         system.ask(|client| tables::load(system, client, data))
     }
@@ -213,7 +217,7 @@ impl Server for SqlServer {
 
     /// Geometries are built in: every session is spatial.
     fn steps(system: &SqlServerSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
-        Ok(Box::new(steps::SqlServerSession::new(system.client_for(kind)?, kind)?))
+        Ok(Box::new(steps::SqlServerSession::new(system.run_client(kind)?, kind)?))
     }
 
     fn backups(system: &SqlServerSystem) -> Box<dyn Backups + '_> {

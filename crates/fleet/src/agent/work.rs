@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conductor::site::{Here, Inspection, Site as _, SiteJob, watch};
+use conductor::site::{FactsScope, Here, Inspection, Site as _, SiteJob, watch};
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
@@ -77,7 +77,7 @@ impl Work {
                 let watch = self.opened_whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
                 Ok(Answer::Surroundings(watch.map(|watch| self.seen(watch))))
             }
-            Ask::SystemFacts { system, cases } => self.facts(system, cases).map(Answer::Facts),
+            Ask::SystemFacts { system, cases, scope } => self.facts(system, cases, *scope).map(Answer::Facts),
             Ask::ServerCounters { system } => self.account(system),
             Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
@@ -192,11 +192,11 @@ impl Work {
         whole.map_or(Ok(()), |opened| opened.system.drop_all())
     }
 
-    fn facts(&self, system: &str, cases: &[SentCase]) -> Result<Facts, Failure> {
+    fn facts(&self, system: &str, cases: &[SentCase], scope: FactsScope) -> Result<Facts, Failure> {
         let opened = self.at_work(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
-        let mut facts = opened.here.facts(&pairs)?;
+        let mut facts = opened.here.facts(&pairs, scope)?;
         facts.absorb("host", host::facts::client_facts(&[]));
         facts.identity("host.agent", self.shared.options.name.clone());
         Ok(facts)

@@ -33,7 +33,7 @@ pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
 pub use reached::{LayerCounters, LayerTraffic, Reached, ReachedShare, RequestedBytes};
-pub use seen::{diverted, seen_by};
+pub use seen::{diverted, seen_by, working_folder};
 pub use temperature::{Temperature, temperatures};
 
 use crate::error::HostError;

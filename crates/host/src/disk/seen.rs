@@ -15,6 +15,11 @@ pub fn seen_by(process: u32, path: &Path) -> PathBuf {
     if os::has_own_view(process) { below_root(process, path) } else { path.to_owned() }
 }
 
+/// A process's working folder as the process calls it, where étalon may know it.
+pub fn working_folder(process: u32) -> Option<PathBuf> {
+    os::working_folder(process)
+}
+
 pub(super) fn below_root(process: u32, path: &Path) -> PathBuf {
     let root = Path::new("/proc").join(process.to_string()).join("root");
     root.join(path.strip_prefix("/").unwrap_or(path))
@@ -46,6 +51,10 @@ mod os {
 
     pub(super) fn has_own_view(_: u32) -> bool {
         false
+    }
+
+    pub(super) fn working_folder(_: u32) -> Option<PathBuf> {
+        None
     }
 
     #[cfg(unix)]
@@ -84,6 +93,10 @@ mod os {
             return its != links("self");
         }
         table(&process).is_some_and(|its| table("self").is_some_and(|own| own != its))
+    }
+
+    pub(super) fn working_folder(process: u32) -> Option<PathBuf> {
+        std::fs::read_link(format!("/proc/{process}/cwd")).ok()
     }
 
     /// Where the kernel's links to a process's mounts and root lead.

@@ -16,6 +16,7 @@ mod hosts;
 mod judging;
 mod matching;
 mod missing_runs;
+mod note;
 mod notes;
 mod options;
 mod plans;
@@ -39,6 +40,7 @@ pub(crate) use figures::all_figures;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::{Index, point};
 pub(crate) use missing_runs::unfair;
+pub use note::{Note, NoteKind};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use plans::{PlanOfQuery, differing_lines, fingerprint};
 pub use projection::KEY_SYSTEM;
@@ -48,7 +50,5 @@ pub use row::{
     Bound, ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint,
     Scale, Side, SideLetter, Work,
 };
-pub use set::{
-    AllowedBy, ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare,
-};
+pub use set::{AllowedBy, ComparisonSet, DroppedRun, OneSided, Rules, Table, TimeOrder, Unmeasured, compare};
 pub use warning::{Warning, mark_name};

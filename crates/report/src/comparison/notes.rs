@@ -7,13 +7,15 @@ mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::facts::{LAYER, PUBLICATION, UNTRIED};
+use model::facts::{DATA_FILESYSTEM, LAYER, PUBLICATION, UNTRIED};
 use model::{Facts, Promise};
 
 use super::disturbance::{Disturbance, unknown_load};
+use super::families::QUERIES;
+use super::note::{Note, NoteKind};
 use super::reset;
 use super::row::NoVerdict;
-use super::set::{AllowedBy, Note, NoteKind, OneSided, Rules, Table, TimeOrder};
+use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder};
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
 use crate::{labels, order_entry};
@@ -83,11 +85,8 @@ pub fn notes(
     for text in publication(evidence) {
         notes.add(NoteKind::Publication, text);
     }
-    for (system, why) in cautions(evidence, UNTRIED) {
-        notes.add(NoteKind::Untried, format!("{why} ({system})"));
-    }
-    for (system, layer) in cautions(evidence, LAYER) {
-        notes.add(NoteKind::Layer, format!("{layer} ({system})"));
+    for (kind, text) in cautions_of_systems(evidence) {
+        notes.add(kind, text);
     }
     for (kind, text) in of_workloads(evidence, tables) {
         notes.add(kind, text);
@@ -280,11 +279,34 @@ fn virtual_disk(evidence: &Evidence) -> Option<String> {
     })
 }
 
+/// What a reader must know of some of the systems.
+fn cautions_of_systems(evidence: &Evidence) -> Vec<(NoteKind, String)> {
+    let unknown = unknown_disks(evidence).into_iter().map(|(systems, why)| {
+        (NoteKind::DiskUnknown, format!("whether the commits of {systems} reach a disk is not known: {why}"))
+    });
+    let others = [(NoteKind::Untried, UNTRIED), (NoteKind::Layer, LAYER)].into_iter().flat_map(|(kind, fact)| {
+        cautions(evidence, fact).into_iter().map(move |(systems, why)| (kind, format!("{why} ({systems})")))
+    });
+    unknown.chain(others).collect()
+}
+
 /// The texts that a fact has, with their systems.
 fn cautions(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
+    systems_by_text(evidence, |facts| facts.get(fact))
+}
+
+/// Systems on whose disk étalon cannot look, and why; none where all that ran only reads.
+fn unknown_disks(evidence: &Evidence) -> Vec<(String, String)> {
+    if evidence.cases.iter().all(|case| case.workload == QUERIES) {
+        return Vec::new();
+    }
+    systems_by_text(evidence, |facts| facts.entries.get(DATA_FILESYSTEM)?.reading.as_ref().err().map(String::as_str))
+}
+
+fn systems_by_text(evidence: &Evidence, text: impl Fn(&Facts) -> Option<&str>) -> Vec<(String, String)> {
     let mut systems: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (system, facts) in &evidence.facts {
-        if let Some(text) = facts.get(fact) {
+        if let Some(text) = text(facts) {
             systems.entry(text).or_default().push(system);
         }
     }

@@ -1,8 +1,9 @@
-//! Whether both sides did the same work, by the rows of their transactions and the bytes within reach of their operations.
+//! Whether both sides did the same work, by the rows and statements of their transactions and the bytes within reach of their
+//! operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{FAILED_SHARE, ROWS_CHANGED, ROWS_RETURNED, SPAN};
+use model::metric::{FAILED_SHARE, ROWS_CHANGED, ROWS_RETURNED, SPAN, STATEMENTS_SENT};
 use stats::{RunValue, Sample};
 
 use super::judging::Index;
@@ -21,7 +22,7 @@ const NONE: f64 = 0.001;
 /// as each engine's procedures do.
 const CHECKED: [&str; 4] = ["backup", "disk", "super-smack", "transactions"];
 
-/// Rows per transaction, or bytes within reach, that differ between the sides: means of their runs.
+/// Rows or statements per transaction, or bytes within reach, that differ between the sides: means of their runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DifferentRows {
     pub what: Work,
@@ -36,6 +37,8 @@ pub struct DifferentRows {
 pub enum Work {
     RowsReturned,
     RowsChanged,
+    /// Statements of a transaction: a script may send others where the system answers otherwise.
+    StatementsSent,
     /// Bytes of files or devices that operations can reach.
     BytesReached,
 }
@@ -54,6 +57,11 @@ impl DifferentRows {
         let what = match self.what {
             Work::RowsReturned => "returned",
             Work::RowsChanged => "changed",
+            Work::StatementsSent => {
+                let [a, b] = [self.a, self.b].map(|sent| significant(sent, 3, Script::Plain));
+                let statements = if is_one(self.a) { "statement" } else { "statements" };
+                return format!("different work: a transaction of A sends {a} {statements}, one of B {b}");
+            }
             Work::BytesReached => {
                 let reached = [self.a, self.b].map(|bytes| significant(bytes / MIB, 3, Script::Plain));
                 return format!(
@@ -94,7 +102,7 @@ pub fn different_rows(
     counts.into_iter().find_map(|Count { script, what, metric }| {
         let (of_a, of_b) = (index.points(a, &metric), index.points(b, &metric));
         let at_most = |points: &[RunPoint], cases| match what {
-            Work::BytesReached => sample(points),
+            Work::StatementsSent | Work::BytesReached => sample(points),
             Work::RowsReturned | Work::RowsChanged => {
                 sample(&of_successes_at_most(points, &index.points(cases, &failed_share(script.as_deref()))))
             }
@@ -112,7 +120,12 @@ pub fn different_rows(
 fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> {
     let ids = benchmarks.iter().filter_map(|name| index.metrics.get(*name)).flatten().map(|metric| metric.id.as_str());
     ids.filter_map(|id| {
-        let all = [(Work::RowsReturned, ROWS_RETURNED), (Work::RowsChanged, ROWS_CHANGED), (Work::BytesReached, SPAN)];
+        let all = [
+            (Work::RowsReturned, ROWS_RETURNED),
+            (Work::RowsChanged, ROWS_CHANGED),
+            (Work::StatementsSent, STATEMENTS_SENT),
+            (Work::BytesReached, SPAN),
+        ];
         let (what, rest) = all.into_iter().find_map(|(what, name)| Some((what, id.strip_prefix(name)?)))?;
         let script = if rest.is_empty() { None } else { Some(rest.strip_prefix('_')?.to_owned()) };
         Some(Count { script, what, metric: id.to_owned() })
