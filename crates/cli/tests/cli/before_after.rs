@@ -203,6 +203,13 @@ fn a_change_that_fails_is_undone_and_an_index_of_that_name_stays() {
     let ended = scene.etalon(&second);
     ended.says(3, &["cannot make the change of `after`", "nowhere", "what was made of it is undone"]);
     place.has_nothing_left();
+    (place.sql)(MAKE);
+    let twice = ["run", &place.url, "sql", "--change", "CREATE INDEX mine ON orders (amount)", "--change", MAKE];
+    let undo = ["--undo", "DROP INDEX mine", "--undo", DROP, "-o", "s"];
+    let ended = scene.etalon(&[&twice[..], &undo, &SHORT].concat());
+    ended.says(3, &["cannot make the change of `after`", "by_customer", "what was made of it is undone"]);
+    (place.sql)("CREATE INDEX mine ON orders (amount); DROP INDEX mine");
+    (place.sql)(DROP);
 }
 
 #[test]
@@ -247,6 +254,25 @@ fn what_etalon_changed_is_expected_and_what_others_change_is_not() {
     assert!(ended.stderr.contains("changed during the experiment"), "{}", ended.stderr);
     assert!(ended.stderr.contains("indexes_and_triggers"), "{}", ended.stderr);
     place.has_nothing_left();
+}
+
+#[test]
+fn an_undo_that_undoes_nothing_leaves_no_verdict() {
+    let scene = scene();
+    for (place, make) in [
+        (postgres(), "ALTER TABLE orders SET (fillfactor = 50)"),
+        (mariadb_place(), "ALTER TABLE orders ADD COLUMN more int"),
+        (sqlite(&scene), "ALTER TABLE orders ADD COLUMN more int"),
+    ] {
+        let line = ["run", &place.url, "sql", "--change", make, "--undo", "SELECT 1", "-o", "s"];
+        let ended = scene.etalon(&[&line[..], &SHORT].concat());
+        assert!(
+            words(&ended.stdout).contains("changed during the experiment"),
+            "{make}: {}{}",
+            ended.stdout,
+            ended.stderr
+        );
+    }
 }
 
 fn measured(store: &Path) -> usize {

@@ -1,5 +1,6 @@
 //! Makes and undoes changes: two systems of a plan may be one server, with a change and without it.
 
+use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
@@ -126,7 +127,8 @@ impl Conductor<'_> {
                 self.forget(server)?;
                 "nothing of it was made, so nothing is undone".to_owned()
             } else {
-                match self.undo(server) {
+                let (made, unmade) = statements_to_make.split_at(number);
+                match self.undo_those(server, |undo| !belongs_to_unmade(undo, made, unmade)) {
                     Ok(()) => "what was made of it is undone".to_owned(),
                     Err(undoing) => format!("and étalon {undoing}"),
                 }
@@ -160,15 +162,21 @@ impl Conductor<'_> {
         Err(Failure::new(FailureKind::Verification, tried, cause).hint(hint))
     }
 
-    /// Undoes what is made in a server. Where that is not sure, statements may fail, and the server must then be what it was.
     fn undo(&self, server: &str) -> Result<(), Failure> {
+        self.undo_those(server, |_| true)
+    }
+
+    /// Undoes what is made in a server, by some of the statements. Where what is made is not sure, statements may fail, and the server
+    /// must then be what it was.
+    fn undo_those(&self, server: &str, is_due: impl Fn(&str) -> bool) -> Result<(), Failure> {
         let Some(MadeChange { system, state }) = self.made.borrow().get(server).cloned() else { return Ok(()) };
         let undo = self.plan.system(&system).and_then(|system| system.change.as_ref()).map(|change| &change.undo);
         let (mut session, dialect) = self.session_at(server)?;
         self.note_unsure(server, &system, &mut *session, dialect)?;
         let tried = format!("undo the change of `{system}`");
         let mut refused = Vec::new();
-        for sql in undo.into_iter().flat_map(|undo| statements(undo, dialect)) {
+        let due = undo.into_iter().flat_map(|undo| statements(undo, dialect)).filter(|sql| is_due(sql));
+        for sql in due {
             match session.execute(&sql) {
                 Ok(()) => {}
                 Err(failure) if state == ChangeState::Unsure && !failure.may_pass() => {
@@ -319,6 +327,20 @@ impl Conductor<'_> {
     }
 }
 
+/// Whether a statement undoes what was not made, and might remove something of that name that was there: it has a word of the statements
+/// that were not made, and none of those that were made has it.
+fn belongs_to_unmade(undo: &str, made: &[String], unmade: &[String]) -> bool {
+    let words_of = |statements: &[String]| statements.iter().flat_map(|sql| words(sql)).collect::<BTreeSet<_>>();
+    let (of_made, of_unmade) = (words_of(made), words_of(unmade));
+    words(undo).iter().any(|word| of_unmade.contains(word) && !of_made.contains(word))
+}
+
+/// The words of a statement without quotes, in lower case.
+fn words(sql: &str) -> Vec<String> {
+    let words = sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '$');
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
 /// Whether a statement alters settings that the sessions of runs have, once the server has taken them over.
 fn alters_settings(sql: &str) -> bool {
     let sql = sql.to_uppercase();
@@ -343,4 +365,20 @@ fn in_store(error: &StoreError) -> Failure {
 /// The statements one by one: some engines refuse a few of them among others.
 fn statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
     texts.iter().flat_map(|text| split(text, dialect)).map(|part| part.sql).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_made_is_not_undone() {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let made = owned(&["CREATE INDEX mine ON orders (amount)"]);
+        let unmade = owned(&["CREATE INDEX \"by_customer\" ON orders (customer)", "ANALYZE orders"]);
+        assert!(belongs_to_unmade("DROP INDEX By_Customer ON orders", &made, &unmade));
+        for undo in ["DROP INDEX mine", "drop index mine on orders", "SELECT 1"] {
+            assert!(!belongs_to_unmade(undo, &made, &unmade), "{undo}");
+        }
+    }
 }

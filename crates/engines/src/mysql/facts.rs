@@ -334,6 +334,13 @@ fn shape(client: &mut Client) -> Result<String, AskError> {
         ("t", "triggers", "trigger_schema", "trigger_name, event_object_table, action_statement"),
         ("r", "routines", "routine_schema", "routine_type, routine_name, routine_definition, last_altered"),
         ("v", "views", "table_schema", "table_name, view_definition"),
+        ("b", "tables", "table_schema", "table_name, engine, create_options"),
+        (
+            "c",
+            "columns",
+            "table_schema",
+            "table_name, column_name, column_type, is_nullable, column_default, collation_name",
+        ),
     ];
     let tables = parts.map(|(name, table, schema, columns)| {
         format!(
@@ -344,7 +351,7 @@ fn shape(client: &mut Client) -> Result<String, AskError> {
     });
     client.one(&format!(
         "SELECT CONCAT(i.n, ' columns of indexes, ', t.n, ' triggers, ', r.n, ' routines, ', v.n, ' views, ', \
-         LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest))) FROM {}",
+         LOWER(HEX(i.digest ^ t.digest ^ r.digest ^ v.digest ^ b.digest ^ c.digest))) FROM {}",
         tables.join(", ")
     ))
 }

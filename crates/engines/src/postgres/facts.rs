@@ -343,7 +343,7 @@ const CALLS: &str = "WITH RECURSIVE calls AS (SELECT classid, objid FROM pg_cata
                      WHERE part.type <> 0)";
 
 /// How many indexes and triggers users' tables have, and how many functions and views users have made, and a digest of what they and
-/// the tables' rules, policies, defaults and constraints are.
+/// the tables' columns, options, rules, policies, defaults and constraints are.
 const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes, ' || count(*) FILTER (WHERE kind = 'trigger') || \
                      ' triggers, ' || count(*) FILTER (WHERE kind = 'function') || ' functions, ' || \
                      count(*) FILTER (WHERE kind = 'view') || ' views, ' || left(pg_catalog.md5(coalesce(pg_catalog.string_agg(what, ',' ORDER BY what), '')), 8) FROM \
@@ -357,6 +357,12 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      WHERE oid >= 16384 UNION ALL \
                      SELECT 'view', pg_catalog.concat_ws(' ', ev_class, ev_action) FROM pg_catalog.pg_rewrite WHERE oid >= 16384 AND \
                      rulename = '_RETURN' UNION ALL \
+                     SELECT 'table', pg_catalog.concat_ws(' ', nspname, relname, relpersistence, reltablespace, reloptions) FROM \
+                     pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid >= 16384 AND \
+                     relkind IN ('r', 'p', 'm') AND relpersistence <> 't' UNION ALL \
+                     SELECT 'column', pg_catalog.concat_ws(' ', relname, attname, atttypid, atttypmod, attnotnull, attcollation, \
+                     attstorage) FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = attrelid WHERE c.oid >= 16384 \
+                     AND relkind IN ('r', 'p', 'm') AND relpersistence <> 't' AND attnum > 0 AND NOT attisdropped UNION ALL \
                      SELECT 'policy', pg_catalog.concat_ws(' ', polrelid, polname, polcmd, polqual, polwithcheck) FROM \
                      pg_catalog.pg_policy UNION ALL \
                      SELECT 'row security', oid::text FROM pg_catalog.pg_class WHERE relrowsecurity UNION ALL \

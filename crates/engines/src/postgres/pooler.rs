@@ -179,21 +179,36 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
         "SELECT (pg_catalog.pg_backend_pid() = {session})::int, coalesce(pg_catalog.current_setting('etalon.probe', true), ''), \
          (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = {session})"
     );
+    // A pool gives the session that came back last: the one of the look before is kept from it meanwhile.
+    let mut kept: Option<Client> = None;
     for look in 0..LOOKS_FOR_A_SESSION {
         if look > 0 {
             thread::sleep(LOOK_PAUSE);
         }
         let mut next = endpoint.connect("")?;
-        next.limit(POOL_TIMEOUT);
-        let row = next.rows(&there).map_err(|error| explain(endpoint, &error))?.into_iter().next().unwrap_or_default();
+        next.limit(if kept.is_some() { THIRD_TIMEOUT } else { POOL_TIMEOUT });
+        let rows = match (next.rows(&there), kept.take()) {
+            (Ok(rows), before) => {
+                before.into_iter().for_each(Client::close);
+                rows
+            }
+            // The pool has no more sessions.
+            (Err(_), Some(before)) => {
+                before.close();
+                continue;
+            }
+            (Err(error), None) => return Err(explain(endpoint, &error)),
+        };
+        let row = rows.into_iter().next().unwrap_or_default();
         let [Some(is_same), Some(left), Some(lives)] = &row[..] else { continue };
         if left == "left" {
             next.execute("RESET etalon.probe").map_err(|error| explain(endpoint, &error))?;
         }
-        next.close();
         if is_same == "1" || lives == "0" {
+            next.close();
             return Ok(left != "left");
         }
+        kept = Some(next);
     }
     Ok(false)
 }

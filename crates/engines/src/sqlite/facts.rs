@@ -78,9 +78,9 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
     Ok(facts)
 }
 
-/// Counts the indexes, triggers and views, with a digest of what they are.
+/// Counts the indexes, triggers and views, with a digest of what they and the tables are.
 fn shape(connection: &Connection) -> rusqlite::Result<String> {
-    let sql = "SELECT type, coalesce(sql, name) FROM sqlite_schema WHERE type IN ('index', 'trigger', 'view') ORDER BY type, name";
+    let sql = "SELECT type, coalesce(sql, name) FROM sqlite_schema ORDER BY type, name";
     let (mut counts, mut digest) = ([0, 0, 0], DefaultHasher::new());
     let mut asked = connection.prepare(sql)?;
     let mut rows = asked.query([])?;
