@@ -16,7 +16,7 @@ use load::error::{Failure, FailureKind};
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::{Observer, TablesProgress};
 use load::run::{LoadRun, ServerCounters};
-use load::surroundings::Surroundings;
+use load::surroundings::{Surroundings, stopped_often_or_long};
 use workloads::dataset::{Dataset, Dialect, Tables};
 use workloads::empty_tables;
 use workloads::session::{Session, SessionKind};
@@ -380,7 +380,11 @@ impl Site for Here {
             );
         }
         if let Some(watch) = watch {
-            Surroundings::from_watched(&watch.stop(), self.host.as_deref()).add_to(&mut record);
+            let watched = watch.stop();
+            if matches!(job.task.action, Action::Step(_)) {
+                record.marks.extend(stopped_often_or_long(&watched));
+            }
+            Surroundings::from_watched(&watched, self.host.as_deref()).add_to(&mut record);
         }
         Ok(record)
     }

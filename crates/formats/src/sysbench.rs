@@ -297,8 +297,18 @@ impl SysbenchRun {
         match &self.fatal {
             Some(fatal) => Some(format!("sysbench ended with an error: {fatal}")),
             None if self.rate().is_none() && self.threads().is_some() => Some("it printed no figures".to_owned()),
-            None => None,
+            None => self.contradiction(),
         }
+    }
+
+    /// The printed rate, where it is not that of the printed transactions and time.
+    fn contradiction(&self) -> Option<String> {
+        let rate = self.per_second_of(&SQLS, "transactions")?;
+        let (count, seconds) = (self.figure_of(&SQLS, "transactions")?, self.counted_s().filter(|s| *s > 0.0)?);
+        let is_of_them = (rate * seconds).max(1.0) / count.max(1.0);
+        (!(0.8..=1.25).contains(&is_of_them)).then(|| {
+            format!("its figures contradict each other: {rate} transactions per sec., and {count} transactions in {seconds} s")
+        })
     }
 
     /// Requested rank, and milliseconds. Up to version 1.0's first ones the name is `approx.  99 percentile`.

@@ -416,6 +416,17 @@ fn fewer_transactions_than_were_planned_are_no_whole_run() {
 }
 
 #[test]
+fn figures_that_contradict_each_other_are_no_run() {
+    let text = include_str!("data/pgbench/plain.txt");
+    let timed = text.replace("number of transactions per client: 5", "duration: 10 s").replace("10/10", "15000");
+    let said =
+        |text: &str| reasons(&import_summaries(&read_summaries(text.as_bytes()), "a", "out.txt"))[0].map(str::to_owned);
+    assert_eq!(said(&timed), None, "1507 tps and 15000 transactions in 10 s");
+    let told = said(&timed.replace("15000", "7500")).unwrap();
+    assert!(told.contains("1507.386192 tps, and 7500 transactions in 10 s"), "{told}");
+}
+
+#[test]
 fn several_summaries_become_repetitions() {
     let text = include_str!("data/pgbench/plain.txt").repeat(3) + "hello\ntransaction type: cut\nscaling factor: 1\n";
     let found = read_summaries(text.as_bytes());

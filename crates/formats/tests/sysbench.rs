@@ -43,6 +43,13 @@ fn an_oltp_run_is_read() {
 }
 
 #[test]
+fn figures_that_contradict_each_other_are_no_run() {
+    assert_eq!(one(OLTP).failure(), None);
+    let told = one(&OLTP.replace("(461.19 per sec.)", "(922.38 per sec.)")).failure().unwrap();
+    assert!(told.contains("922.38 transactions per sec., and 926 transactions"), "{told}");
+}
+
+#[test]
 fn other_tests_are_read() {
     let cpu = one(CPU);
     assert_eq!(cpu.figure("CPU speed", "events per second"), Some(3367.44));

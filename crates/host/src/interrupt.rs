@@ -1,4 +1,4 @@
-//! Ctrl-C, and what else asks a program to end.
+//! Ctrl-C, and what else asks a program to end, or stops it for a while.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,4 +51,26 @@ fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
             signal_hook::low_level::exit(exit_code);
         }
     });
+}
+
+/// How often this process was let go on after a stop, since the first call. Always 0 where there is no such signal.
+#[cfg(unix)]
+pub fn times_continued() -> usize {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static CONTINUED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let count_one = move || _ = counted.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: an atomic addition is allowed in a signal handler.
+        let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGCONT, count_one) };
+        count
+    });
+    CONTINUED.load(Ordering::Relaxed)
+}
+
+#[cfg(not(unix))]
+pub fn times_continued() -> usize {
+    0
 }

@@ -1,8 +1,32 @@
 //! Other activity on one of a run's machines while it ran, as a run keeps it.
 
 use host::watch::Watched;
-use model::{Direction, Mark, Measurement, Role, RunRecord, RunState};
+use model::{Direction, Mark, MarkKind, Measurement, Role, RunRecord, RunState};
 use serde::{Deserialize, Serialize};
+
+/// A shorter pause of étalon, as a share of what was measured, is none that a verdict rests on.
+const PAUSED_SHARE: f64 = 0.01;
+
+/// Marks a run of `of_s` seconds in which étalon stood still.
+pub fn stood_still(still_s: f64, of_s: f64) -> Option<Mark> {
+    let detail = format!(
+        "étalon stood still for {still_s:.2} of {of_s:.2} s: it was stopped, or the machine was suspended or had no processor \
+         for it"
+    );
+    (still_s > PAUSED_SHARE * of_s).then(|| Mark::new(MarkKind::Paused, detail))
+}
+
+/// Fewer stops are those of a terminal.
+const MANY_STOPS: usize = 5;
+
+/// Marks a run that is no load, which looks at its own clock, and in which étalon stood still.
+pub fn stopped_often_or_long(watched: &Watched) -> Option<Mark> {
+    let stops = watched.times_continued;
+    stood_still(watched.stood_still.as_secs_f64(), watched.elapsed.as_secs_f64()).or_else(|| {
+        let detail = format!("étalon was stopped and let go on {stops} times");
+        (stops >= MANY_STOPS).then(|| Mark::new(MarkKind::Paused, detail))
+    })
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {

@@ -330,8 +330,8 @@ impl Conductor<'_> {
 /// Whether a statement undoes what was not made, and might remove something of that name that was there: it has a word of the statements
 /// that were not made, and none of those that were made has it.
 fn belongs_to_unmade(undo: &str, made: &[String], unmade: &[String]) -> bool {
-    let words_of = |statements: &[String]| statements.iter().flat_map(|sql| words(sql)).collect::<BTreeSet<_>>();
-    let (of_made, of_unmade) = (words_of(made), words_of(unmade));
+    let [of_made, of_unmade] =
+        [made, unmade].map(|statements| statements.iter().flat_map(|sql| words(sql)).collect::<BTreeSet<_>>());
     words(undo).iter().any(|word| of_unmade.contains(word) && !of_made.contains(word))
 }
 
@@ -373,9 +373,8 @@ mod tests {
 
     #[test]
     fn what_was_not_made_is_not_undone() {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let made = owned(&["CREATE INDEX mine ON orders (amount)"]);
-        let unmade = owned(&["CREATE INDEX \"by_customer\" ON orders (customer)", "ANALYZE orders"]);
+        let made = ["CREATE INDEX mine ON orders (amount)".to_owned()];
+        let unmade = ["CREATE INDEX \"by_customer\" ON orders (customer)", "ANALYZE orders"].map(str::to_owned);
         assert!(belongs_to_unmade("DROP INDEX By_Customer ON orders", &made, &unmade));
         for undo in ["DROP INDEX mine", "drop index mine on orders", "SELECT 1"] {
             assert!(!belongs_to_unmade(undo, &made, &unmade), "{undo}");

@@ -458,13 +458,23 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     import
 }
 
+/// The tps are without the time of the first connections, and so higher than transactions by seconds, but not by so much.
+const MOST_BEYOND: f64 = 1.25;
+
 /// Why a run's figures are not those of the load that was asked for.
 fn failure(run: &PgbenchSummary) -> Option<String> {
     if let Some(said) = &run.aborted {
         return Some(format!("pgbench was aborted: {said}"));
     }
-    if run.tps.is_none() {
+    let Some(tps) = run.tps else {
         return Some("it printed no tps: pgbench was stopped, or no transaction ended well".to_owned());
+    };
+    if let (Some(processed), Some(seconds), None) = (run.processed, run.duration_s, run.skipped)
+        && tps * seconds > MOST_BEYOND * processed as f64
+    {
+        return Some(format!(
+            "its figures contradict each other: {tps} tps, and {processed} transactions in {seconds} s"
+        ));
     }
     let (planned, ended) = (run.planned?, run.processed?.saturating_add(not_succeeded(run)));
     (ended < planned)

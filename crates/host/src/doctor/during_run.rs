@@ -281,6 +281,8 @@ mod tests {
             elapsed: Duration::from_secs(10),
             others: Ok(OtherLoad { mean_cores: 0.04, peak_cores: 0.2, ..OtherLoad::default() }),
             cpu: Ok(MachineCpu { busy_share: 0.9, steal_share: 0.001, of_core_seconds: 20.0 }),
+            stood_still: Duration::ZERO,
+            times_continued: 0,
             stopped: None,
             before: quiet_state(),
             after: quiet_state(),

@@ -13,7 +13,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::clock::suspended_ns;
 use crate::cpu::{CpuSample, MachineCpu, thread_cpu};
+use crate::interrupt::times_continued;
 
 pub use listener::Listener;
 use listener::Whereabouts;
@@ -29,6 +31,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub const COST_SHARE: f64 = 0.001;
 /// The kernel counts a process's time in ticks of 10 ms, so a shorter time shows no peak.
 const SHORTEST: Duration = Duration::from_millis(900);
+/// A wait that lasts so much longer than it should is no delay of the scheduler's, even on a busy machine.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The processes on this machine that belong to the measurement, in addition to étalon and everything that it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +63,10 @@ pub struct Watched {
     /// other processes.
     pub others: Result<OtherLoad, String>,
     pub cpu: Result<MachineCpu, String>,
+    /// How long étalon itself stood still, by waits that lasted longer than they should.
+    pub stood_still: Duration,
+    /// How often it was let go on after a stop.
+    pub times_continued: usize,
     /// A measured process that stood still at a look, by a signal or a freezer.
     pub(crate) stopped: Option<String>,
     pub(crate) before: State,
@@ -98,6 +106,8 @@ impl Watched {
             elapsed: Duration::ZERO,
             others: Err(reason.clone()),
             cpu: Err(reason.clone()),
+            stood_still: Duration::ZERO,
+            times_continued: 0,
             stopped: None,
             before: State::unknown(&reason),
             after: State::unknown(&reason),
@@ -159,8 +169,13 @@ impl Sampler {
         let cost_before = thread_cpu();
         let (mut peak_cores, mut seen, mut looks) = (0.0_f64, Instant::now(), 1);
         let mut pause = INTERVAL;
+        let (continued_before, suspended_before_ns) = (times_continued(), suspended_ns());
+        let mut stood_still = Duration::ZERO;
         loop {
+            let asleep = Instant::now();
             let is_last = !goes_on(pause);
+            let late = asleep.elapsed().saturating_sub(pause);
+            stood_still += if late >= SHORTEST_PAUSE { late } else { Duration::ZERO };
             let cost = thread_cpu();
             if let Ok(found) = &mut usage {
                 match found.look() {
@@ -180,6 +195,8 @@ impl Sampler {
             }
             pause = pause_after(cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before))));
         }
+        stood_still += Duration::from_nanos(suspended_ns().saturating_sub(suspended_before_ns));
+        let times_continued = times_continued() - continued_before;
         let elapsed = began.elapsed();
         let after = State::now(&servers);
         let cpu = CpuSample::between(&cpu, &CpuSample::take());
@@ -187,7 +204,8 @@ impl Sampler {
         let cost = cost_so_far.and_then(|first| Ok(first + own_cost?));
         let stopped = usage.as_ref().ok().and_then(OtherUsage::stopped);
         let others = usage.map(|usage| usage.other_load(elapsed, peak_cores));
-        Watched { elapsed, others, cpu, stopped, before, after, cost, looks }.with_no_more_than_there_are()
+        Watched { elapsed, others, cpu, stood_still, times_continued, stopped, before, after, cost, looks }
+            .with_no_more_than_there_are()
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Local<'a> {
 
 /// Shorter delays of the coordinator are the scheduler's, or a quota's.
 const SHORTEST_PAUSE_NS: u64 = 250_000_000;
+/// Shorter ones are those of any wait.
+const SHORTEST_DELAY_NS: u64 = 20_000_000;
 
 struct Ran {
     counts: LoadCounts,
@@ -124,7 +126,7 @@ impl<'a> Local<'a> {
             let gauge = if spec.shape.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
             let mut collector = Collector::new(workers, interval_ns, gauge);
             let (mut interrupted, mut began_unix_ms, mut late_ns) = (false, 0, 0);
-            let mut pauses = Pauses::default();
+            let mut pauses = Pauses::begin();
             if gate.wait_for_workers() {
                 match self.starter.start_ns() {
                     Some(start_ns) => {
@@ -147,7 +149,7 @@ impl<'a> Local<'a> {
             let mut counts = joined(handles)?;
             counts.confined = Confined::joined(counts.confined);
             // Virtual time does not pause.
-            counts.paused_ns = if counts.cpu_ns.is_some() { pauses.sum_ns } else { 0 };
+            counts.paused_ns = if counts.cpu_ns.is_some() { pauses.lost_ns() } else { 0 };
             counts.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
             Ok(Ran { counts, collector, workers, late_ns, interrupted })
         })
@@ -293,6 +295,9 @@ fn cores(workers: usize, helpers: usize, usable: f64) -> f64 {
 struct Pauses {
     measured: Range<u64>,
     sum_ns: u64,
+    /// Of delays that may be the scheduler's or a quota's.
+    short_ns: u64,
+    continued_before: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -308,6 +313,16 @@ impl Moment {
 }
 
 impl Pauses {
+    fn begin() -> Pauses {
+        Pauses { continued_before: host::interrupt::times_continued(), ..Pauses::default() }
+    }
+
+    /// The time of all pauses; short delays count if signals stopped this process and let it go on.
+    fn lost_ns(&self) -> u64 {
+        let was_stopped = host::interrupt::times_continued() > self.continued_before;
+        self.sum_ns + if was_stopped { self.short_ns } else { 0 }
+    }
+
     /// A wait that should have ended after `most` lasted from `before` to `after`.
     fn note(&mut self, before: Moment, after: Moment, most: Duration) {
         let due_ns = before.now_ns.saturating_add(most.as_nanos() as u64);
@@ -318,6 +333,8 @@ impl Pauses {
         let lost_ns = late_ns + suspended_ns;
         if lost_ns >= SHORTEST_PAUSE_NS {
             self.sum_ns += lost_ns;
+        } else if lost_ns >= SHORTEST_DELAY_NS {
+            self.short_ns += lost_ns;
         }
     }
 }
@@ -369,8 +386,9 @@ mod tests {
             Moment { now_ns, suspended_ns }
         }
         fn lost(before: Moment, after: Moment) -> u64 {
-            let mut pauses = Pauses { measured: 10 * S..15 * S, sum_ns: 0 };
+            let mut pauses = Pauses { measured: 10 * S..15 * S, ..Pauses::begin() };
             pauses.note(before, after, Duration::from_millis(100));
+            assert_eq!(pauses.sum_ns, pauses.lost_ns());
             pauses.sum_ns
         }
         assert_eq!(lost(at(11 * S, 0), at(11 * S + 340_000_000, 0)), 0, "the scheduler's");

@@ -5,6 +5,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 use super::LoadResult;
 use crate::counters::Placement;
 use crate::lag::LoopLag;
+use crate::surroundings::stood_still;
 use crate::worker::Pace;
 
 /// A busier load generator thread is the bottleneck.
@@ -15,8 +16,6 @@ const LAG_SHARE: f64 = 0.1;
 const LAG_FLOOR_NS: u64 = 100_000;
 /// A closed loop does not wait for a thread that idles more than this.
 const IDLE_SHARE: f64 = 0.5;
-/// A shorter pause of étalon, as a share of the measured part, is none that a verdict rests on.
-const PAUSED_SHARE: f64 = 0.01;
 /// Hosts that begin this share of the measured part apart are still measured at one time.
 const SKEW_SHARE: f64 = 0.1;
 /// An agent on a busy machine may begin so late, whatever is measured.
@@ -123,16 +122,7 @@ pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
 
 /// The clients stood still with étalon, and the system may have caught up meanwhile.
 fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
-    let (paused_ns, window_ns) = (evidence.counts.paused_ns as f64, evidence.counts.window_ns as f64);
-    if paused_ns <= PAUSED_SHARE * window_ns {
-        return None;
-    }
-    let [paused_s, window_s] = [paused_ns, window_ns].map(|ns| ns / 1e9);
-    let detail = format!(
-        "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
-         processor for it"
-    );
-    Some(Mark::new(MarkKind::Paused, detail))
+    stood_still(evidence.counts.paused_ns as f64 / 1e9, evidence.counts.window_ns as f64 / 1e9)
 }
 
 /// The measured parts of several hosts do not cover one another: each had the system for itself at one end, and the sum of

@@ -7,8 +7,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::rows::{Rows, Value};
 
-/// Digits to which numbers are compared: engines add up floating-point numbers in different orders.
-const DIGITS: usize = 9;
+/// Digits to which numbers are compared: engines add up floating-point numbers in different orders. Large numbers have more, so that
+/// their first two decimals count.
+const DIGITS: i32 = 9;
+const MOST_DIGITS: i32 = 12;
 /// Longer answers are compared by their digests alone, so that no row of them can be shown.
 const MOST_KEPT_BYTES: usize = 16 << 20;
 /// Rows of a query's parameters whose answers are kept.
@@ -180,7 +182,7 @@ fn row_text(row: &[Value<'_>], numbers: Option<&[bool]>) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits. `is_number` says whether the column's
+/// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits and more. `is_number` says whether the column's
 /// texts are numbers; `None`: it is not known.
 fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
     match value {
@@ -189,7 +191,7 @@ fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
         Value::Double(number) => number_text(number),
         Value::Text(bytes) => {
             let Ok(text) = std::str::from_utf8(bytes) else { return format!("x'{}'", hexadecimal(bytes)) };
-            let text = text.trim_end();
+            let text = text.trim_end_matches(' ');
             match text.parse::<f64>() {
                 _ if is_whole(text) => text.to_owned(),
                 Ok(number) if number.is_finite() && is_number.unwrap_or_else(|| looks_like_number(text)) => {
@@ -219,8 +221,10 @@ fn is_whole(text: &str) -> bool {
 }
 
 fn number_text(number: f64) -> String {
+    let before_point = number.abs().max(1.0).log10().floor() as i32 + 1;
+    let digits = (before_point + 2).clamp(DIGITS, MOST_DIGITS);
     // The shortest text of the rounded number: of 1.50 and 1.5 the same.
-    let rounded: f64 = format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number);
+    let rounded: f64 = format!("{number:.*e}", digits as usize - 1).parse().unwrap_or(number);
     if rounded == 0.0 { "0".to_owned() } else { rounded.to_string() }
 }
 
@@ -293,6 +297,8 @@ mod tests {
             (Value::Double(1.5), text("1.500")),
             (Value::Double(0.1 + 0.2), text("0.3")),
             (text("abc  "), text("abc")),
+            (text("12345678901.0"), Value::Int(12_345_678_901)),
+            (text("123456789.25"), Value::Double(123_456_789.250_000_01)),
             (text("-0.0"), Value::Int(0)),
         ] {
             assert_eq!(value_text(one, None), value_text(other, None));
@@ -303,6 +309,10 @@ mod tests {
             (text("007"), text("7")),
             (text("inf"), text("infinity")),
             (Value::Double(1.0), Value::Double(1.000_001)),
+            (text("12345678901.25"), text("12345678903.75")),
+            (text("1764425000.25"), text("1764425000.26")),
+            (text("a\n"), text("a")),
+            (text("a\u{a0}"), text("a")),
             (Value::Text(b"\xfe"), Value::Text(b"\xff")),
         ] {
             assert_ne!(value_text(one, None), value_text(other, None));
