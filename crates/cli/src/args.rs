@@ -180,6 +180,9 @@ pub struct Question {
     /// timed. A folder with files `*.sql` among the arguments is one, too
     #[arg(long, value_name = "DIR|FILE", value_delimiter = ',', help_heading = heading::LOAD)]
     pub queries: Vec<String>,
+    /// When statements of a capture are sent: `original`, `2x`, `think` or `none`
+    #[arg(long, value_name = "PACE", help_heading = heading::LOAD)]
+    pub pace: Option<String>,
     /// Number of clients, or several: `1,8`
     ///
     /// For disks, the number of operations in flight

@@ -274,7 +274,7 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
                 }
             }
         }
-        Word::Script(_) | Word::Queries | Word::System(_) => asked(source, registry),
+        Word::Script(_) | Word::Queries | Word::Capture | Word::System(_) => asked(source, registry),
         Word::Plan | Word::Batch if !others.is_empty() || shapes => Err(beside_a_plan(source)),
         Word::Batch => sqlio::wrap_batch(named).map(|wrapped| of_sqlio(wrapped, &question.system)),
         Word::Plan => of_plan(named, &question.system),

@@ -1,4 +1,4 @@
-//! Queries of a folder: what each takes of the whole, and what it gains or loses.
+//! Queries of a folder, and classes of statements of a capture: what each takes of the whole, and what it gains or loses.
 
 use model::NoValue;
 
@@ -8,11 +8,12 @@ use crate::html::cases::{CaseView, SystemCase, views};
 use crate::spatial::mean;
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
-const WORKLOAD: &str = "queries";
+const QUERIES: &str = "queries";
+const REPLAY: &str = "replay";
 
 /// The user's own queries.
 pub const FAMILY: Family = Family {
-    name: WORKLOAD,
+    name: QUERIES,
     judged: &["elapsed"],
     part: [
         "Queries",
@@ -21,22 +22,38 @@ pub const FAMILY: Family = Family {
          change is sure stands in the table above.",
     ],
     footnote: "Times are means of the runs.",
-    views: query_views,
+    views: |evidence, _| views_of(evidence, QUERIES),
     compared: |_| Vec::new(),
 };
 
-fn query_views(evidence: &Evidence, _set: Option<&crate::comparison::ComparisonSet>) -> Vec<View> {
-    let views: Vec<CaseView<'_>> = views(evidence).into_iter().filter(|view| is_of_queries(evidence, view)).collect();
+/// The statements of a capture.
+pub const REPLAY_FAMILY: Family = Family {
+    name: REPLAY,
+    part: [
+        "Replay",
+        "What each class of statements takes",
+        "The times of all executions of a class are added up, and those of all classes add up to the whole; what each gains or loses is a \
+         part of that. The largest change comes first. Whether a change is sure stands in the table above.",
+    ],
+    views: |evidence, _| views_of(evidence, REPLAY),
+    ..FAMILY
+};
+
+fn views_of(evidence: &Evidence, workload: &'static str) -> Vec<View> {
+    let views: Vec<CaseView<'_>> =
+        views(evidence).into_iter().filter(|view| is_of_workload(evidence, view, workload)).collect();
     if views.is_empty() {
         return Vec::new();
     }
     let index = Index::new(evidence);
-    views.iter().flat_map(|view| tables(evidence, &index, view)).map(View::Table).collect()
+    let mut tables: Vec<Table> = views.iter().flat_map(|view| tables(evidence, &index, view)).collect();
+    tables.iter_mut().for_each(|table| table.family = workload);
+    tables.into_iter().map(View::Table).collect()
 }
 
-fn is_of_queries(evidence: &Evidence, view: &CaseView<'_>) -> bool {
+fn is_of_workload(evidence: &Evidence, view: &CaseView<'_>, workload: &str) -> bool {
     let first = view.systems.first().and_then(|system| evidence.case(system.case));
-    first.is_some_and(|case| case.workload == WORKLOAD)
+    first.is_some_and(|case| case.workload == workload)
 }
 
 /// The table of each system next to the baseline, or of the only one.
@@ -77,7 +94,6 @@ fn alone(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table 
     times.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));
     let rows = times.iter().map(|(query, time)| vec![Entry::text(*query), milliseconds(time), share(time, all)]);
     Table {
-        family: WORKLOAD,
         title: system.name.to_owned(),
         columns: vec![Column::words("query"), Column::new("time, ms", "ms"), Column::new("share of all", "")],
         rows: rows.collect(),
@@ -151,7 +167,6 @@ fn pair(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&Syste
     ];
     let columns = columns.map(|(name, group, unit)| Column::new(name, unit).under(group));
     Table {
-        family: WORKLOAD,
         title: format!("A = {}, B = {}", sides[0].name, sides[1].name),
         columns: [Column::words("query")].into_iter().chain(columns).chain([Column::words("plan")]).collect(),
         rows: entries.collect(),

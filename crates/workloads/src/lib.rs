@@ -15,6 +15,7 @@ pub mod permits;
 mod promise;
 pub mod queries;
 mod query_run;
+pub mod replay;
 pub mod reset;
 pub mod rows;
 pub mod session;
@@ -39,6 +40,7 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &pages::Pages,
     &spatial::Spatial,
     &queries::Queries,
+    &replay::Replay,
     &backup::Backup,
     &disk::DiskWorkload,
 ];

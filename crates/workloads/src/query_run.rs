@@ -39,10 +39,10 @@ pub(crate) struct TimeLimit {
 }
 
 /// One client's answer, with the instants between which it was made.
-struct Answer {
-    rows: Result<Rows, Failure>,
-    from: Instant,
-    to: Instant,
+pub(crate) struct Answer {
+    pub(crate) rows: Result<Rows, Failure>,
+    pub(crate) from: Instant,
+    pub(crate) to: Instant,
 }
 
 impl QueryText<'_> {
@@ -81,7 +81,7 @@ impl QueryText<'_> {
     }
 
     /// Asks it by one session; `wait` stands between the preparation and the clock.
-    fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
+    pub(crate) fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
         let (before, after) = self.around;
         let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
         let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit(Some(limit.left))));

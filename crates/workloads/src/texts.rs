@@ -113,6 +113,24 @@ impl Texts {
         self.bytes(&sibling_name(file, name), &sibling_path(file, name), u64::MAX)
     }
 
+    /// Notes what tells a file that is no text from another of its name.
+    ///
+    /// # Errors
+    /// The task runs on another host than the plan, which has no such file.
+    pub fn note(&self, name: &str, fingerprint: &str) -> io::Result<()> {
+        match self {
+            Texts::Files => Ok(()),
+            Texts::Noting(noted) => {
+                lock(noted).insert(name.to_owned(), fingerprint.into());
+                Ok(())
+            }
+            Texts::Sent(_) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "captures are not sent to other hosts: leave out `clients_on`",
+            )),
+        }
+    }
+
     pub fn has_sibling(&self, file: &str, name: &str) -> bool {
         match self {
             Texts::Files | Texts::Noting(_) => sibling_path(file, name).exists(),

@@ -1,6 +1,7 @@
 //! What can be asked of a system.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::{Facts, Point, Schedule, WorkloadSpec};
 
@@ -107,6 +108,11 @@ pub trait Procedure: Send + Sync {
     /// Whether a run of it lasts about as long as the schedule says.
     fn lasts_as_scheduled(&self) -> bool {
         false
+    }
+
+    /// How long a run of it takes at least, as far as that is known before.
+    fn least_length(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// How often a run moves all of its data, for the time that is expected of it.

@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("formats", &["stats", "model"]),
     ("audit", &["formats", "stats", "model"]),
     ("load", &["host", "stats", "model"]),
-    ("workloads", &["load", "host", "stats", "model"]),
+    ("workloads", &["formats", "load", "host", "stats", "model"]),
     ("engines", &["workloads", "load", "wire", "host", "model"]),
     ("conductor", &["engines", "workloads", "load", "host", "store", "model"]),
     ("fleet", &["conductor", "workloads", "load", "host", "store", "model"]),

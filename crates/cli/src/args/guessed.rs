@@ -355,9 +355,13 @@ fn add_script(line: &mut Line) {
     }
 }
 
-/// Whether it says what is measured: a plan, a script or a folder of queries.
+/// Whether it says what is measured: a plan, a script, a folder of queries or a capture.
 pub fn is_load(word: &str) -> bool {
-    is_plan(word) || crate::ask::words::ending(word) == "sql" || workloads::queries::has_queries(Path::new(word))
+    let path = Path::new(word);
+    is_plan(word)
+        || crate::ask::words::ending(word) == "sql"
+        || workloads::queries::has_queries(path)
+        || crate::commands::show_capture::is_capture(path)
 }
 
 /// The file of `sqlite:FILE` or `NAME=sqlite:FILE`, if there is one.

@@ -237,6 +237,52 @@ pub fn for_queries(
     Ok(asked)
 }
 
+/// The benchmarks of captures.
+pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
+    let benchmarks = captures.iter().map(|capture| Bench {
+        keys: vec![
+            Key { name: "name", value: quoted(&stem_of(capture)), about: "As it is called in the results." },
+            Key {
+                name: "workload",
+                value: quoted("replay"),
+                about: "What a server was asked, each class of statements timed by itself, whose answers are compared.",
+            },
+            Key { name: "capture", value: quoted(capture), about: "The file that `etalon capture` has written." },
+            Key {
+                name: "pace",
+                value: quoted(pace.unwrap_or("original")),
+                about: "`original`, at the captured times, `2x`, twice as fast, `think`, or `none`, as fast as it goes.",
+            },
+        ],
+    });
+    Asked { benchmarks: benchmarks.collect(), ..Asked::default() }
+}
+
+/// # Errors
+/// The systems are disks, or something else is named than a capture says itself.
+pub fn refuse_next_to_capture(workload: &str, other: Option<&String>, load: &Load) -> Result<(), CliError> {
+    if workload == DISK {
+        return Err(CliError::user("a capture has statements, and the systems are disks")
+            .hint("name servers or databases: `etalon run A_URL B_URL shop.capture`"));
+    }
+    let has_load = !load.clients.is_empty() || !load.scale.is_empty() || load.threads.is_some() || load.p99.is_some();
+    match other {
+        Some(other) => Err(CliError::user(format!("a capture is replayed by itself, and `{other}` is named with it"))
+            .hint("run them one after the other, or write both into a plan: `etalon init`")),
+        None if has_load => Err(CliError::user(
+            "a capture says itself which sessions there are, and how much is asked",
+        )
+        .hint("leave `--clients`, `--scale`, `--threads` and `--p99` out; `--pace 2x` replays it twice as fast")),
+        None => Ok(()),
+    }
+}
+
+/// The error of a pace where no capture is replayed.
+pub fn pace_of_nothing(pace: &str) -> CliError {
+    CliError::user(format!("`--pace {pace}` is about a capture, and none is named"))
+        .hint("name one: `etalon run A_URL B_URL shop.capture`; `etalon capture LOG` writes it")
+}
+
 fn promised(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| {
         CliError::user(format!("`--p99 {text}` is not a length of time: {error}")).hint("write it as `--p99 20ms`")
@@ -479,8 +525,8 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if is_log(&text) {
         return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
-            .hint("write one transaction that the clients repeat, as for `pgbench -f`: étalon replays no logs")
-            .hint(format!("`etalon capture {name}` shows what the server was asked")));
+            .hint("write one transaction that the clients repeat, as for `pgbench -f`")
+            .hint(format!("`etalon capture {name}` makes a capture of it, which `etalon run` replays")));
     }
     if !text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
         return Err(CliError::user(format!("the script `{name}` is empty: it has no statement"))

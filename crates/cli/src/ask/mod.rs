@@ -79,17 +79,21 @@ fn is_name(text: &str) -> bool {
 /// too short.
 pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords: Passwords) -> Result<Made, CliError> {
     let catalog = registry.catalog();
-    let Sides { systems, scripts, queries, notes } = sides(question, &catalog)?;
-    refuse_none(&systems, scripts.iter().chain(&queries).next())?;
+    let Sides { systems, scripts, queries, captures, notes } = sides(question, &catalog)?;
+    refuse_none(&systems, scripts.iter().chain(&queries).chain(&captures).next())?;
     refuse_twice(&systems, question.states.has_settings(), set, &catalog)?;
     let (systems, keys): (Vec<_>, Vec<_>) = with_states(&question.states, systems)?.into_iter().unzip();
     let names = assign(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
-    let asked = if queries.is_empty() {
-        benchmarks::for_workload(workload, &scripts, &load, &catalog)?
-    } else {
-        benchmarks::for_queries(workload, &queries, &scripts, &load, &catalog)?
+    let asked = match (captures.as_slice(), queries.as_slice(), question.pace.as_deref()) {
+        ([], _, Some(pace)) => return Err(benchmarks::pace_of_nothing(pace)),
+        ([], [], None) => benchmarks::for_workload(workload, &scripts, &load, &catalog)?,
+        ([], queries, None) => benchmarks::for_queries(workload, queries, &scripts, &load, &catalog)?,
+        (captures, queries, pace) => {
+            benchmarks::refuse_next_to_capture(workload, scripts.iter().chain(queries).next(), &load)?;
+            benchmarks::for_captures(captures, pace)
+        }
     };
     let time = question.time.as_deref().map(time_of).transpose()?;
     let mut draft = Draft {
@@ -152,13 +156,15 @@ struct Sides {
     scripts: Vec<String>,
     /// Folders and files of queries.
     queries: Vec<String>,
+    /// Files of captures.
+    captures: Vec<String>,
     /// What files and folders were taken for.
     notes: Vec<String>,
 }
 
 fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     let (mut systems, mut scripts, mut queries) = (Vec::new(), question.script.clone(), question.queries.clone());
-    let mut notes = Vec::new();
+    let (mut captures, mut notes) = (Vec::new(), Vec::new());
     for argument in &question.what {
         match words::word(argument, catalog)? {
             Word::System(system) => systems.push(system),
@@ -170,6 +176,7 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
                 notes.push(note_of_queries(argument));
                 queries.push(argument.clone());
             }
+            Word::Capture => captures.push(argument.clone()),
             Word::Plan | Word::Batch => {
                 let message =
                     format!("`{argument}` is a plan, which says what is run, so nothing else can be named with it");
@@ -194,7 +201,7 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     if systems.iter().any(|system| !is_word(system)) && systems.iter().all(|system| system.place.starts_with(DISK)) {
         systems.retain(|system| !is_word(system));
     }
-    Ok(Sides { systems, scripts, queries, notes })
+    Ok(Sides { systems, scripts, queries, captures, notes })
 }
 
 /// A file could be meant as queries.
@@ -341,8 +348,8 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
 impl Question {
     /// Whether it says more than which systems and how long, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
-        let has_lists =
-            !(self.clients.is_empty() && self.script.is_empty() && self.queries.is_empty() && self.scale.is_empty());
+        let lists = [&self.clients, &self.script, &self.queries, &self.scale];
+        let has_lists = self.pace.is_some() || lists.iter().any(|list| !list.is_empty());
         let has_states = self.states.has_change() || self.states.has_settings();
         has_lists || has_states || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }

@@ -11,6 +11,7 @@ use model::plan::{MASK, redact_url};
 use model::{Catalog, KeyKind, nearest};
 
 use crate::args::guessed::{self, typed};
+use crate::commands::show_capture::is_capture;
 use crate::error::CliError;
 use crate::source::{BUILT_IN, DISK};
 
@@ -25,6 +26,8 @@ pub enum Word {
     Batch,
     /// A folder of queries.
     Queries,
+    /// The file of a capture.
+    Capture,
     /// A built-in script, a file, or several with weights.
     Script(ScriptKind),
     System(SystemWord),
@@ -68,6 +71,9 @@ pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
     }
     if workloads::queries::has_queries(Path::new(argument)) {
         return Ok(Word::Queries);
+    }
+    if is_capture(Path::new(argument)) {
+        return Ok(Word::Capture);
     }
     if let Some(system) = system(argument, catalog)? {
         return Ok(Word::System(system));

@@ -25,7 +25,7 @@ mod resume;
 mod run;
 mod schema;
 mod show;
-mod show_capture;
+pub mod show_capture;
 mod sqlio;
 mod watch;
 

@@ -180,7 +180,8 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
                 work.steps += 1;
                 work.is_least |= task.tables() == Tables::None;
                 let moved_bytes = size_bytes as f64 * f64::from(procedure.passes());
-                let each = PREPARATION + Duration::from_secs_f64(moved_bytes / LOAD_BYTES_PER_S);
+                let each =
+                    PREPARATION + procedure.least_length() + Duration::from_secs_f64(moved_bytes / LOAD_BYTES_PER_S);
                 work.running += each * plan.schedule.rounds;
             }
         }

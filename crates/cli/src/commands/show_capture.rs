@@ -6,6 +6,7 @@ use std::path::Path;
 use formats::capture::summary::Summary;
 use formats::capture::{APPLICATION_ID, Group, SavedCapture};
 use serde_json::{Value, json};
+use workloads::replay::class_names;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -57,10 +58,10 @@ fn document(summary: &Summary) -> Value {
             .collect()
     };
     let total_us = summary.total_us();
-    let classes = summary.classes.iter().map(|class| {
+    let classes = summary.classes.iter().zip(class_names(&summary.classes)).map(|(class, name)| {
         let known = class.timed > 0;
         json!({
-            "kind": class.kind, "text": class.text, "executions": class.executions, "errors": summary.errors(class),
+            "name": name, "kind": class.kind, "text": class.text, "executions": class.executions, "errors": summary.errors(class),
             "total_s": known.then_some(class.total_us as f64 / 1e6), "share": known.then(|| share(class.total_us, total_us)),
         })
     });
@@ -101,9 +102,11 @@ fn text(summary: &Summary, width: usize) -> String {
         let bar = (BAR as f64 * share(step.executions, most)).round() as usize;
         let _ = writeln!(text, "{}  {rate:>10.1}  {}", time(step.begin_us), "█".repeat(bar));
     }
-    let _ = writeln!(text, "\n  time  statements  errors     mean ms  class");
+    let names = class_names(&summary.classes);
+    let name_width = names.iter().take(MOST_CLASSES).map(String::len).max().unwrap_or(0).max("name".len());
+    let _ = writeln!(text, "\n  time  statements  errors     mean ms  {:<name_width$}  class", "name");
     let total_us = summary.total_us();
-    for class in summary.classes.iter().take(MOST_CLASSES) {
+    for (class, name) in summary.classes.iter().zip(names).take(MOST_CLASSES) {
         let (part, mean_ms) = match class.timed {
             0 => ("n/a".to_owned(), "n/a".to_owned()),
             timed => (
@@ -112,7 +115,7 @@ fn text(summary: &Summary, width: usize) -> String {
             ),
         };
         let errors = summary.errors(class).map_or_else(|| "n/a".to_owned(), |errors| errors.to_string());
-        let line = format!("{part:>6}  {:>10}  {errors:>6}  {mean_ms:>10}  ", class.executions);
+        let line = format!("{part:>6}  {:>10}  {errors:>6}  {mean_ms:>10}  {name:<name_width$}  ", class.executions);
         let free = width.saturating_sub(line.chars().count()).max(SHORTEST_TEXT);
         let _ = writeln!(text, "{line}{}", shortened(&class.text, free));
     }

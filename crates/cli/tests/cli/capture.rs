@@ -22,7 +22,7 @@ const SCRIPT: &str = "\\set aid random(1, 1000)\nBEGIN;\n\
     UPDATE pgbench_accounts\n  SET abalance = abalance + :aid WHERE aid = :aid;\n\
     SELECT abalance FROM pgbench_accounts WHERE aid = :aid AND filler <> 'n3-private';\nEND;\n";
 
-fn pgbench(server: &Database, arguments: &[&str]) {
+pub fn pgbench(server: &Database, arguments: &[&str]) {
     let mut command = Command::new(programs().join("pgbench"));
     command.args(["-h", "127.0.0.1", "-p", &server.port.to_string(), "-U", ROLE]).args(arguments).arg("a");
     answer(command, &[]).unwrap_or_else(|said| panic!("{said}"));
@@ -42,6 +42,12 @@ fn logging() -> (Database, PathBuf) {
     let mut server = fresh_postgres();
     pgbench(&server, &["-i", "-q", "-s", "1"]);
     psql(server.port, "a", "CREATE TABLE copied (a int)");
+    let logs = log_statements(&mut server);
+    (server, logs)
+}
+
+/// Has a server log each statement in three forms from now on, and gives its folder of logs.
+pub fn log_statements(server: &mut Database) -> PathBuf {
     let mut show = psql_command(server.port, "a");
     show.args(["-At", "-c", "SHOW data_directory"]);
     let logs = Path::new(answer(show, &[]).unwrap().trim()).join("log");
@@ -52,7 +58,7 @@ fn logging() -> (Database, PathBuf) {
         "log_min_duration_statement=0",
         "log_line_prefix=%m [%p] %q%u@%d ",
     ]);
-    (server, logs)
+    logs
 }
 
 /// Sends statements, and gives the number of those that a capture can take.

@@ -52,6 +52,7 @@ mod queries;
 mod releases;
 mod remedies;
 mod remembered;
+mod replay;
 mod reset;
 mod results;
 mod row_locks;

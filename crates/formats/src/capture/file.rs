@@ -298,12 +298,26 @@ pub struct Recorded {
     pub class: u64,
 }
 
-fn damaged(_: rusqlite::Error) -> CaptureError {
+pub(super) fn damaged(_: rusqlite::Error) -> CaptureError {
     CaptureError::Damaged
 }
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+/// The executions of a block, as many as its row says.
+pub(super) fn block(row: &Row<'_>, classes: &HashMap<u64, u64>) -> Result<Vec<Recorded>, CaptureError> {
+    let block: Vec<u8> = row.get("block").map_err(damaged)?;
+    let all = unpacked(&block)?;
+    if row.get::<_, i64>("count").map_err(damaged)?.cast_unsigned() != all.len() as u64 {
+        return Err(CaptureError::Damaged);
+    }
+    let with_class = all.into_iter().map(|packed| {
+        let class = *classes.get(&packed.statement).ok_or(CaptureError::Damaged)?;
+        Ok(Recorded { packed, class })
+    });
+    with_class.collect()
 }
 
 /// A capture that is whole.
@@ -335,23 +349,51 @@ impl SavedCapture {
     /// # Errors
     /// The capture is damaged.
     pub fn each(&self, mut each: impl FnMut(Recorded)) -> Result<(), CaptureError> {
-        let mut classes = self.connection.prepare("SELECT id, class FROM statements").map_err(damaged)?;
-        let pairs = classes.query_map([], |row| Ok((first_id(row)?, row.get::<_, i64>(1)?.cast_unsigned())));
-        let classes: HashMap<u64, u64> = pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)?;
+        let classes = self.classes()?;
         let mut blocks = self.connection.prepare("SELECT block, count FROM executions ORDER BY id").map_err(damaged)?;
         let mut rows = blocks.query([]).map_err(damaged)?;
         while let Some(row) = rows.next().map_err(damaged)? {
-            let block: Vec<u8> = row.get(0).map_err(damaged)?;
-            let all = unpacked(&block)?;
-            if row.get::<_, i64>(1).map_err(damaged)?.cast_unsigned() != all.len() as u64 {
-                return Err(CaptureError::Damaged);
-            }
-            for packed in all {
-                let class = *classes.get(&packed.statement).ok_or(CaptureError::Damaged)?;
-                each(Recorded { packed, class });
-            }
+            block(row, &classes)?.into_iter().for_each(&mut each);
         }
         Ok(())
+    }
+
+    /// The number of the class of each statement.
+    pub(super) fn classes(&self) -> Result<HashMap<u64, u64>, CaptureError> {
+        let mut classes = self.connection.prepare("SELECT id, class FROM statements").map_err(damaged)?;
+        let pairs = classes.query_map([], |row| Ok((first_id(row)?, row.get::<_, i64>(1)?.cast_unsigned())));
+        pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
+    }
+
+    /// The number of each session with the name of its database.
+    ///
+    /// # Errors
+    /// The capture is damaged.
+    pub fn databases(&self) -> Result<HashMap<u64, String>, CaptureError> {
+        let mut sessions = self.connection.prepare("SELECT id, database FROM sessions").map_err(damaged)?;
+        let pairs = sessions.query_map([], |row| Ok((first_id(row)?, row.get(1)?)));
+        pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
+    }
+
+    /// What tells it from another capture: the times, numbers and lengths of its blocks.
+    ///
+    /// # Errors
+    /// The capture is damaged.
+    pub fn fingerprint(&self) -> Result<String, CaptureError> {
+        let select = "SELECT group_concat(first_us || ' ' || last_us || ' ' || count || ' ' || length(block), ',') \
+                      FROM (SELECT * FROM executions ORDER BY id)";
+        let blocks: Option<String> = self.connection.query_row(select, [], |row| row.get(0)).map_err(damaged)?;
+        Ok(blocks.unwrap_or_default())
+    }
+
+    /// The text of a statement with [`shape::MARK`] in place of its literals and comments.
+    ///
+    /// # Errors
+    /// The capture is damaged.
+    pub fn shape(&self, statement: u64) -> Result<String, CaptureError> {
+        let mut shape =
+            self.connection.prepare_cached("SELECT shape FROM statements WHERE id = ?1").map_err(damaged)?;
+        shape.query_row([statement.cast_signed()], |row| row.get(0)).map_err(damaged)
     }
 
     /// The text of an execution, with its literals.
@@ -359,9 +401,6 @@ impl SavedCapture {
     /// # Errors
     /// The capture is damaged.
     pub fn text(&self, one: &Packed) -> Result<String, CaptureError> {
-        let mut shape =
-            self.connection.prepare_cached("SELECT shape FROM statements WHERE id = ?1").map_err(damaged)?;
-        let shape: String = shape.query_row([one.statement.cast_signed()], |row| row.get(0)).map_err(damaged)?;
-        Ok(shape::text(&shape, &one.literals))
+        Ok(shape::text(&self.shape(one.statement)?, &one.literals))
     }
 }

@@ -5,6 +5,7 @@
 //! what was read. The file is a database of SQLite: statements stand in it once, without their values; the executions,
 //! with their values, are packed in blocks.
 
+mod by_start;
 mod clock;
 pub mod counts;
 mod file;
@@ -20,6 +21,7 @@ mod times;
 
 pub use counts::{Count, Group, Reason};
 pub use file::{APPLICATION_ID, Capture, CaptureError, Recorded, SavedCapture};
+pub use packing::Packed;
 
 /// A connection to the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

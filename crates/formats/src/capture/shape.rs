@@ -103,6 +103,22 @@ pub fn text(shape: &str, literals: &[String]) -> String {
     text
 }
 
+/// The text of a shape with its literals, and with values in place of `$1`, `$2`, …; one that `value` does not have stays.
+pub fn text_with_values(shape: &str, literals: &[String], value: impl Fn(usize) -> Option<String>) -> String {
+    let mut filled = String::with_capacity(shape.len());
+    let mut at = 0;
+    while at < shape.len() {
+        let piece = next_piece(shape, at, Syntax::Standard);
+        let part = &shape[at..at + piece.length.clamp(1, shape.len() - at)];
+        match piece.kind {
+            Kind::Parameter(number) => filled.push_str(value(number).as_deref().unwrap_or(part)),
+            _ => filled.push_str(part),
+        }
+        at += part.len();
+    }
+    text(&filled, literals)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Value,
@@ -297,6 +313,14 @@ mod tests {
         let shaped = shaped("SELECT \"a\\\"b\", `c d`, 0xFF # x 5\n FROM t/*! 5 */", Syntax::Backslash);
         assert_eq!(shaped.class, "select ?, `c d`, ? from t/*! ? */");
         assert_eq!(shaped.literals, ["\"a\\\"b\"", "0xFF", "# x 5", "5"]);
+    }
+
+    #[test]
+    fn parameters_get_their_values_outside_names_and_literals() {
+        let shaped = shaped("SELECT '$1', \"$1\", $1::int + $2, $3 -- $1", Syntax::Standard);
+        let value = |number| (number < 3).then(|| format!("'v{number}'"));
+        let filled = text_with_values(&shaped.shape, &shaped.literals, value);
+        assert_eq!(filled, "SELECT '$1', \"$1\", 'v1'::int + 'v2', $3 -- $1");
     }
 
     #[test]

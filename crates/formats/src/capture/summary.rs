@@ -15,6 +15,8 @@ const STEPS_S: [i64; 12] = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_
 /// Statements that differ in their values alone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Class {
+    /// Its number in the file.
+    pub id: u64,
     pub kind: String,
     pub text: String,
     pub executions: u64,
@@ -123,6 +125,7 @@ fn summary(capture: &SavedCapture) -> Result<Summary, CaptureError> {
         let text = "SELECT kind, text FROM classes WHERE id = ?1";
         let row = connection.query_row(text, [id.cast_signed()], |row| Ok((row.get(0)?, row.get(1)?)));
         (class.kind, class.text) = row?;
+        class.id = id;
         summary.classes.push(class);
     }
     summary.classes.sort_by(|one, other| {

@@ -5,7 +5,7 @@ use model::{DurabilityTier, Metric, Role, RunState};
 
 use super::answers::{cached_answers, different_answers, divide_the_whole, largest_change_first};
 use super::disturbance::{self, Readings};
-use super::families::QUERIES;
+use super::families::is_of_queries;
 use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::missing_runs;
@@ -156,9 +156,9 @@ impl<'a> Builder<'a> {
         rows
     }
 
-    /// Whether the cases are of the workload that writes nothing, so that what a commit promises does not matter.
+    /// Whether the cases are of a workload that writes nothing, so that what a commit promises does not matter.
     fn only_read(&self, cases: &[u32]) -> bool {
-        self.cases(cases).iter().all(|case| case.workload == QUERIES)
+        self.cases(cases).iter().all(|case| is_of_queries(case))
     }
 
     fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {

@@ -14,8 +14,13 @@ use super::remedy::MOST_MORE;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
-/// The workload whose statements are a family of their own.
-pub(super) const QUERIES: &str = "queries";
+/// Workloads whose statements are a family of their own. They only read.
+const OF_QUERIES: [&str; 2] = ["queries", "replay"];
+
+/// Whether a case's workload times queries, each by itself.
+pub(super) fn is_of_queries(case: &Case) -> bool {
+    OF_QUERIES.contains(&case.workload.as_str())
+}
 
 /// Rows judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +39,7 @@ impl Family {
     /// The family of a metric of these cases.
     pub fn new(metric: &Metric, cases: &[&Case]) -> Family {
         let is_query = metric.id.split_once('/').is_some_and(|(_, part)| !is_of_all(part))
-            && cases.iter().all(|case| case.workload == QUERIES);
+            && cases.iter().all(|case| is_of_queries(case));
         match metric.role {
             Role::Primary if is_query => Family::Queries,
             Role::Primary => Family::Primary,

@@ -37,8 +37,14 @@ pub struct Family {
 }
 
 /// Every workload that has views.
-pub const FAMILIES: [&Family; 5] =
-    [&order_entry::FAMILY, &pages::FAMILY, &spatial::FAMILY, &backup::FAMILY, &queries::FAMILY];
+pub const FAMILIES: [&Family; 6] = [
+    &order_entry::FAMILY,
+    &pages::FAMILY,
+    &spatial::FAMILY,
+    &backup::FAMILY,
+    &queries::FAMILY,
+    &queries::REPLAY_FAMILY,
+];
 
 /// The views of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {

@@ -17,9 +17,12 @@ use crate::workload::{Action, Grants, Task, Workload};
 use load::error::Failure;
 use procedure::Asking;
 
+pub(crate) use answer::Answer;
 pub use answer::FirstAnswers;
 pub(crate) use cache::REMARK;
-pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick};
+pub(crate) use remembered::other_kind;
+pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick, statement_name};
+pub(crate) use source::is_ordered;
 pub use source::{has_queries, is_query};
 
 model::keys! {

@@ -126,8 +126,8 @@ pub fn pick(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Pi
         };
         match (kind, &statement.text) {
             (None, Some(text)) if picking.picked.len() < most => {
-                let place = Place { rank: picking.picked.len() + 1, of: most.min(statements.len()) };
-                picking.picked.push(picked(statement, text, (place, share), dialect));
+                let rank = (picking.picked.len() + 1, most.min(statements.len()));
+                picking.picked.push(picked(statement, text, (rank, share), dialect));
             }
             (None, _) => picking.more += 1,
             (Some(kind), _) => {
@@ -142,14 +142,10 @@ pub fn pick(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Pi
     picking
 }
 
-/// Rank of a query by its time, from 1, among the number that there may be.
-#[derive(Clone, Copy)]
-struct Place {
-    rank: usize,
-    of: usize,
-}
+/// Rank of a query by its time, from 1, and the number that there may be.
+type Rank = (usize, usize);
 
-fn picked(statement: &Remembered, text: &str, (place, share): (Place, f64), dialect: &dyn Dialect) -> Picked {
+fn picked(statement: &Remembered, text: &str, ((rank, of), share): (Rank, f64), dialect: &dyn Dialect) -> Picked {
     let text = without_remarks(text);
     let (named, count) = if statement.is_cut { (text.to_owned(), 0) } else { with_names(text, dialect) };
     let becomes = match count {
@@ -157,7 +153,7 @@ fn picked(statement: &Remembered, text: &str, (place, share): (Place, f64), dial
         0 => Use::Query,
         _ => Use::Form,
     };
-    let name = file_name(text, place);
+    let name = statement_name(text, rank, of);
     let parameters: Vec<String> = (1..=count).map(parameter).collect();
     Picked {
         path: if becomes == Use::Query { name.clone() } else { format!("{FORMS}/{name}") },
@@ -193,8 +189,8 @@ fn parameter(number: usize) -> String {
     format!("p{number}")
 }
 
-/// `q03-orders`: its rank, and the first table that it reads.
-fn file_name(sql: &str, Place { rank, of }: Place) -> String {
+/// Names a statement by its rank, from 1 to `of`, and the first table that it reads: `q03-orders`.
+pub fn statement_name(sql: &str, rank: usize, of: usize) -> String {
     let width = of.max(10).to_string().len();
     let table = first_table(sql);
     if table.is_empty() { format!("q{rank:0width$}") } else { format!("q{rank:0width$}-{table}") }
@@ -228,7 +224,7 @@ fn without_remarks(sql: &str) -> &str {
 }
 
 /// The kind of a statement that is no query on tables; `None` for a query.
-fn other_kind(sql: &str) -> Option<String> {
+pub fn other_kind(sql: &str) -> Option<String> {
     let words = words(without_remarks(sql));
     let first = words.iter().find(|word| word.text != "(").map(|word| word.text.to_uppercase()).unwrap_or_default();
     if !READING.iter().any(|known| first.eq_ignore_ascii_case(known)) || matches!(first.as_str(), "SHOW" | "EXPLAIN") {
@@ -390,8 +386,8 @@ mod tests {
             ("SELECT a\nFROM\n  generate_series(1, 2)", "q03-generate-series"),
             ("SELECT a FROM ../../etc/passwd", "q03-etcpasswd"),
         ] {
-            assert_eq!(file_name(sql, Place { rank: 3, of: 20 }), name, "{sql}");
+            assert_eq!(statement_name(sql, 3, 20), name, "{sql}");
         }
-        assert_eq!(file_name("SELECT 1", Place { rank: 3, of: 200 }), "q003");
+        assert_eq!(statement_name("SELECT 1", 3, 200), "q003");
     }
 }

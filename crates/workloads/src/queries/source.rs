@@ -200,11 +200,19 @@ impl QueryFile {
             let cause = format!("`{}` writes, and queries only read", word.to_uppercase());
             return Err(refuse(&self.path, &cause).hint("`--script FILE` runs what writes, as a transaction"));
         }
-        let own = own_depth(&words);
-        let is_ordered =
-            words.windows(2).any(|pair| pair[0].depth == own && pair[0].text == "order" && pair[1].text == "by");
+        let is_ordered = has_own_order(&words);
         Ok(Statement { sql, is_ordered })
     }
+}
+
+/// Tells whether a statement says in which order its rows come.
+pub fn is_ordered(sql: &str) -> bool {
+    has_own_order(&words(sql))
+}
+
+fn has_own_order(words: &[WordAt]) -> bool {
+    let own = own_depth(words);
+    words.windows(2).any(|pair| pair[0].depth == own && pair[0].text == "order" && pair[1].text == "by")
 }
 
 /// Number of parentheses around the whole statement.

@@ -1,0 +1,143 @@
+//! A connection of a replay: the statements of its sessions, one behind the other.
+
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::pace::Due;
+use super::progress::{Ended, Progress};
+use crate::dataset::Dialect;
+use crate::queries::{Answer, FirstAnswers};
+use crate::query_run::{QueryText, missing_of};
+use crate::session::Session;
+
+/// The read-only transaction of a statement begins this long before it is due.
+const PREPARATION: Duration = Duration::from_millis(2);
+/// A long sleep ends soon after the replay was stopped.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+/// Executions of a class whose answers are compared row by row; the others are compared by a hash of all.
+const SHOWN_ANSWERS: u64 = 20;
+/// Shorter values are parts of many words.
+const SHORTEST_VALUE: usize = 3;
+
+/// An execution to be sent.
+pub struct Job {
+    pub class: usize,
+    pub number: u64,
+    /// Its position in its class.
+    pub position: u64,
+    pub sql: String,
+    pub is_ordered: bool,
+    pub due: Due,
+    pub is_awaited: bool,
+    pub failed_in_capture: bool,
+    /// Values in its text, which no report may have.
+    pub values: Vec<String>,
+}
+
+impl Job {
+    /// Memory that it takes, its text and about as much in values.
+    pub fn room_bytes(&self) -> usize {
+        2 * self.sql.len() + size_of::<Job>()
+    }
+}
+
+/// What the connections of a replay share.
+pub struct Lane<'a> {
+    pub progress: &'a Progress,
+    pub dialect: &'a dyn Dialect,
+    /// What tells its answers from those of another replay.
+    pub chosen: &'a str,
+    /// Names of the classes.
+    pub classes: Vec<&'a str>,
+    /// `None`: answers are not compared.
+    pub first_answers: Option<&'a FirstAnswers>,
+}
+
+impl Lane<'_> {
+    /// Sends what comes, until no more comes or the replay was stopped.
+    pub fn work(&self, session: &mut dyn Session, jobs: Receiver<Job>) {
+        let mut ended = Instant::now();
+        for job in jobs {
+            if self.progress.is_stopped() {
+                return;
+            }
+            let due = job.due.instant(ended);
+            self.sleep_until(due.checked_sub(PREPARATION).unwrap_or(due));
+            let text = QueryText { sql: &job.sql, around: self.dialect.read_only(), limit: None };
+            let run = text.ask(session, || self.sleep_until(due));
+            let lag = run.from.saturating_duration_since(due.max(ended));
+            ended = run.to;
+            let elapsed_s = (run.to - run.from).as_secs_f64();
+            let answer = match run.rows {
+                Ok(rows) => Ok(Answer::from_rows(&rows, job.is_ordered)),
+                Err(failure) => match missing_of(failure) {
+                    Ok(missing) => Err(without_values(missing.reason, &job.values)),
+                    Err(failure) => {
+                        self.progress.stop(Some(failure));
+                        return;
+                    }
+                },
+            };
+            self.progress.end(Ended {
+                class: job.class,
+                number: job.number,
+                is_awaited: job.is_awaited,
+                room_bytes: job.room_bytes(),
+                elapsed_s,
+                lag,
+                failed_in_capture: job.failed_in_capture,
+                digest: answer.as_ref().map_or(0, |answer| mixed(job.position, answer)),
+                difference: answer.as_ref().ok().and_then(|answer| self.difference(&job, answer)),
+                answer,
+            });
+        }
+    }
+
+    fn difference(&self, job: &Job, answer: &Answer) -> Option<String> {
+        let first = self.first_answers.filter(|_| job.position < SHOWN_ANSWERS)?;
+        let position = usize::try_from(job.position).ok()?;
+        first.compare(self.chosen, self.classes[job.class], position, answer).err()
+    }
+
+    fn sleep_until(&self, due: Instant) {
+        while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if left > LONGEST_SLEEP && self.progress.is_stopped() {
+                return;
+            }
+            thread::sleep(left.min(LONGEST_SLEEP));
+        }
+    }
+}
+
+/// An answer's hash, to be added to those of other positions.
+fn mixed(position: u64, answer: &Answer) -> u64 {
+    // The odd constant of SplitMix64 tells equal answers at two positions apart.
+    let bits = answer.digest().to_bits() ^ position.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits.wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(31).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
+/// A message of the server's without the values that it quotes.
+fn without_values(message: String, values: &[String]) -> String {
+    let contents = values.iter().map(|value| value.trim_matches(['\'', '"']));
+    contents.filter(|value| value.len() >= SHORTEST_VALUE).fold(message, |text, value| text.replace(value, "…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_no_value_of_its_statement() {
+        let values = ["'n3-private'".to_owned(), "1".to_owned()];
+        let message = "invalid input: \"n3-private\" [SQLSTATE 22P02]".to_owned();
+        assert_eq!(without_values(message, &values), "invalid input: \"…\" [SQLSTATE 22P02]");
+    }
+
+    #[test]
+    fn answers_count_by_their_position() {
+        let answer = Answer::empty();
+        assert_ne!(mixed(0, &answer), mixed(1, &answer));
+        assert_ne!(mixed(0, &answer).wrapping_add(mixed(1, &answer)), mixed(0, &answer).wrapping_mul(2));
+    }
+}

@@ -1,0 +1,129 @@
+//! Which executions of a capture are replayed; each of the others is counted with the reason.
+
+use std::collections::HashSet;
+
+use formats::capture::Recorded;
+
+use super::statements::{Statement, Statements};
+use load::error::Failure;
+
+/// Why an execution is not replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skipped {
+    Database,
+    Time,
+    Session,
+    Class,
+    Several,
+    Transaction,
+    SessionState,
+    Writes,
+}
+
+impl Skipped {
+    pub const ALL: [Skipped; 8] = [
+        Skipped::Database,
+        Skipped::Time,
+        Skipped::Session,
+        Skipped::Class,
+        Skipped::Several,
+        Skipped::Transaction,
+        Skipped::SessionState,
+        Skipped::Writes,
+    ];
+
+    /// Its name in the store.
+    pub fn code(self) -> &'static str {
+        match self {
+            Skipped::Database => "other_database",
+            Skipped::Time => "other_time",
+            Skipped::Session => "other_session",
+            Skipped::Class => "other_class",
+            Skipped::Several => "several_statements",
+            Skipped::Transaction => "transaction",
+            Skipped::SessionState => "session_state",
+            Skipped::Writes => "writes",
+        }
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Skipped::Database => "of another database",
+            Skipped::Time => "outside `from` and `to`",
+            Skipped::Session => "of sessions beyond `sessions`",
+            Skipped::Class => "of classes that `only` does not name",
+            Skipped::Several => "several statements in one text",
+            Skipped::Transaction => "begin or end a transaction",
+            Skipped::SessionState => "are about the session: settings, cursors, prepared statements",
+            Skipped::Writes => "write, lock, or are no query",
+        }
+    }
+}
+
+/// How many executions were skipped, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SkippedCounts([u64; Skipped::ALL.len()]);
+
+impl SkippedCounts {
+    pub fn add(&mut self, reason: Skipped) {
+        self.0[reason as usize] += 1;
+    }
+
+    pub fn of_reason(&self, reason: Skipped) -> u64 {
+        self.0[reason as usize]
+    }
+
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The reasons with their numbers, for a person. `None`: nothing was skipped.
+    pub fn text(&self) -> Option<String> {
+        let some = Skipped::ALL.into_iter().filter(|reason| self.of_reason(*reason) > 0);
+        let all: Vec<String> = some.map(|reason| format!("{} {}", self.of_reason(reason), reason.text())).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
+/// What the keys of the plan leave of a capture; `None` leaves all.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// Numbers of sessions.
+    pub of_database: Option<HashSet<u64>>,
+    pub sessions: Option<HashSet<u64>>,
+    /// Numbers of classes.
+    pub classes: Option<HashSet<u64>>,
+    pub from_us: Option<i64>,
+    pub to_us: Option<i64>,
+}
+
+impl Selection {
+    /// Tells whether an execution is replayed, by which statement, or the first reason why it is not.
+    ///
+    /// # Errors
+    /// The capture is damaged.
+    pub fn choose<'s>(
+        &self,
+        one: &Recorded,
+        statements: &'s mut Statements<'_>,
+    ) -> Result<Result<&'s Statement, Skipped>, Failure> {
+        fn is_out(of: Option<&HashSet<u64>>, number: u64) -> bool {
+            of.is_some_and(|some| !some.contains(&number))
+        }
+        let start_us = one.packed.start_us;
+        if is_out(self.of_database.as_ref(), one.packed.session) {
+            return Ok(Err(Skipped::Database));
+        }
+        if self.from_us.is_some_and(|from| start_us < from) || self.to_us.is_some_and(|to| start_us >= to) {
+            return Ok(Err(Skipped::Time));
+        }
+        if is_out(self.sessions.as_ref(), one.packed.session) {
+            return Ok(Err(Skipped::Session));
+        }
+        if is_out(self.classes.as_ref(), one.class) {
+            return Ok(Err(Skipped::Class));
+        }
+        let statement = statements.get(one.packed.statement)?;
+        Ok(statement.skipped.map_or(Ok(statement), Err))
+    }
+}
