@@ -64,6 +64,15 @@ pub struct State {
     is_stopped: bool,
 }
 
+impl State {
+    /// Takes room, if there is some.
+    fn take_room(&mut self, bytes: usize) -> bool {
+        let has_room = self.ahead_bytes == 0 || self.ahead_bytes + bytes <= MOST_AHEAD_BYTES;
+        self.ahead_bytes += if has_room { bytes } else { 0 };
+        has_room
+    }
+}
+
 /// Shared by the reader and the connections.
 pub struct Progress {
     state: Mutex<State>,
@@ -102,12 +111,7 @@ impl Progress {
 
     /// Takes room for the text of an execution, when there is some. `false`: the replay was stopped.
     pub fn take_room(&self, bytes: usize, is_interrupted: &dyn Fn() -> bool) -> bool {
-        let has_room = |state: &mut State| {
-            let has_room = state.ahead_bytes == 0 || state.ahead_bytes + bytes <= MOST_AHEAD_BYTES;
-            state.ahead_bytes += if has_room { bytes } else { 0 };
-            has_room
-        };
-        self.wait_until(has_room, is_interrupted)
+        self.wait_until(|state| state.take_room(bytes), is_interrupted)
     }
 
     /// Waits for the end of an execution. `false`: the replay was stopped.

@@ -155,20 +155,18 @@ fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64
     databases.values().for_each(|name| *counts.entry(name).or_default() += 1);
     let mut names: Vec<(&str, usize)> = counts.into_iter().collect();
     names.sort_by_key(|(_, sessions)| Reverse(*sessions));
-    let shown = || names.iter().take(5).map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let shown = names.iter().take(5).map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match &keys.database {
         None if names.len() < 2 => Ok(None),
         None => {
-            let cause = format!("it has sessions of {} databases: {}", names.len(), shown());
+            let cause = format!("it has sessions of {} databases: {}", names.len(), shown);
             let name = names.first().map_or("", |(name, _)| *name);
             Err(refuse(&keys.capture, cause).hint(format!("name the one to replay: `database = \"{name}\"`")))
         }
         Some(name) if names.iter().any(|(known, _)| known == name) => {
             Ok(Some(databases.iter().filter(|(_, of)| *of == name).map(|(session, _)| *session).collect()))
         }
-        Some(name) => {
-            Err(refuse(&keys.capture, format!("it has no session of the database `{name}`, but of {}", shown())))
-        }
+        Some(name) => Err(refuse(&keys.capture, format!("it has no session of the database `{name}`, but of {shown}"))),
     }
 }
 
@@ -189,17 +187,18 @@ fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option
 
 /// The times of `from` and `to`: the first such times of day from the capture's beginning on.
 fn between(keys: &Keys, first_us: i64) -> Result<Selection, Failure> {
-    let read = |key: &str, text: &Option<String>, after_us: i64| match text {
-        None => Ok(None),
-        Some(text) => time_after(text, after_us).map(Some).ok_or_else(|| {
-            let failure =
-                Failure::new(FailureKind::Plan, format!("read the key `{key}`"), format!("`{text}` is no time of day"));
-            failure.hint("write it as `10:00` or `10:00:30`")
-        }),
-    };
-    let from_us = read("from", &keys.from, first_us)?;
-    let to_us = read("to", &keys.to, from_us.unwrap_or(first_us))?;
+    let from_us = keys.from.as_ref().map(|text| time_of_key("from", text, first_us)).transpose()?;
+    let after_us = from_us.unwrap_or(first_us);
+    let to_us = keys.to.as_ref().map(|text| time_of_key("to", text, after_us)).transpose()?;
     Ok(Selection { from_us, to_us, ..Selection::default() })
+}
+
+fn time_of_key(key: &str, text: &str, after_us: i64) -> Result<i64, Failure> {
+    time_after(text, after_us).ok_or_else(|| {
+        let cause = format!("`{text}` is no time of day");
+        Failure::new(FailureKind::Plan, format!("read the key `{key}`"), cause)
+            .hint("write it as `10:00` or `10:00:30`")
+    })
 }
 
 /// The first instant with a time of day, from an instant on; microseconds since 1970.
