@@ -11,7 +11,7 @@ use model::facts::{DATA_FILESYSTEM, LAYER, PUBLICATION, UNTRIED};
 use model::{Facts, Promise};
 
 use super::disturbance::{Disturbance, unknown_load};
-use super::families::QUERIES;
+use super::families::is_of_queries;
 use super::note::{Note, NoteKind};
 use super::reset;
 use super::row::NoVerdict;
@@ -297,7 +297,7 @@ fn cautions(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
 
 /// Systems on whose disk étalon cannot look, and why; none where all that ran only reads.
 fn unknown_disks(evidence: &Evidence) -> Vec<(String, String)> {
-    if evidence.cases.iter().all(|case| case.workload == QUERIES) {
+    if evidence.cases.iter().all(is_of_queries) {
         return Vec::new();
     }
     systems_by_text(evidence, |facts| facts.entries.get(DATA_FILESYSTEM)?.reading.as_ref().err().map(String::as_str))

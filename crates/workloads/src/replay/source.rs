@@ -18,7 +18,7 @@ use load::error::{Failure, FailureKind};
 /// Each has a thread of its own.
 const MOST_CONNECTIONS: usize = 2_000;
 const US: i64 = 1_000_000;
-const DAY_S: i64 = 86_400;
+const DAY_US: i64 = 86_400 * US;
 
 /// Statements of a capture that differ in their values alone.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,7 @@ impl Source {
         let selection = Selection {
             of_database: of_database(&capture, keys)?,
             classes: classes_of(keys, &names, &summary.classes)?,
-            ..between(keys, summary.span_us.unwrap_or_default().0)?
+            ..between(keys, summary.span_us.unwrap_or_default())?
         };
         let Keys { database, sessions, only, from, to, .. } = keys;
         let chosen = format!("{path} {database:?} {sessions:?} {only:?} {from:?} {to:?}");
@@ -185,11 +185,12 @@ fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option
     Ok(Some(found))
 }
 
-/// The times of `from` and `to`: the first such times of day from the capture's beginning on.
-fn between(keys: &Keys, first_us: i64) -> Result<Selection, Failure> {
-    let from_us = keys.from.as_ref().map(|text| time_of_key("from", text, first_us)).transpose()?;
+/// The times of `from` and `to`: `from` on the day of the first statement or, before the last one, on the next; `to` behind it.
+fn between(keys: &Keys, (first_us, last_us): (i64, i64)) -> Result<Selection, Failure> {
+    let next_us = keys.from.as_ref().map(|text| time_of_key("from", text, first_us)).transpose()?;
+    let from_us = next_us.map(|next_us| if next_us > last_us { next_us - DAY_US } else { next_us });
     let after_us = from_us.unwrap_or(first_us);
-    let to_us = keys.to.as_ref().map(|text| time_of_key("to", text, after_us)).transpose()?;
+    let to_us = keys.to.as_ref().map(|text| time_of_key("to", text, after_us + 1)).transpose()?;
     Ok(Selection { from_us, to_us, ..Selection::default() })
 }
 
@@ -212,11 +213,8 @@ fn time_after(text: &str, after_us: i64) -> Option<i64> {
     if !((0..24).contains(&hours) && (0..60).contains(&minutes) && (0..60).contains(&seconds)) {
         return None;
     }
-    let time_us = (hours * 3_600 + minutes * 60 + seconds) * US;
-    let day_us = DAY_S * US;
-    let found_us = after_us.div_euclid(day_us) * day_us + time_us;
-    // A whole second's beginning may lie a fraction before the first statement.
-    Some(if found_us.saturating_add(US) <= after_us { found_us + day_us } else { found_us })
+    let found_us = after_us.div_euclid(DAY_US) * DAY_US + (hours * 3_600 + minutes * 60 + seconds) * US;
+    Some(if found_us < after_us { found_us + DAY_US } else { found_us })
 }
 
 /// So many sessions, the same each time, wherever they are in the capture.
@@ -268,11 +266,29 @@ mod tests {
     #[test]
     fn a_time_of_day_is_the_next_one() {
         let ten = 10 * 3_600 * US;
-        let day = DAY_S * US;
+        let day = DAY_US;
         assert_eq!(time_after("10:00", 5 * day), Some(5 * day + ten));
         assert_eq!(time_after("10:00:30", 5 * day + ten), Some(5 * day + ten + 30 * US));
-        assert_eq!(time_after("10:00", 5 * day + ten + 1), Some(5 * day + ten), "the second of the first statement");
-        assert_eq!(time_after("10:00", 5 * day + ten + 2 * US), Some(6 * day + ten));
+        assert_eq!(time_after("10:00", 5 * day + ten), Some(5 * day + ten));
+        assert_eq!(time_after("10:00", 5 * day + ten + 1), Some(6 * day + ten));
+        let keys = |from: &str, to: &str| {
+            let times = [("from", from), ("to", to)];
+            let given = times.into_iter().filter(|(_, text)| !text.is_empty());
+            let mut point: model::Point = [("capture".to_owned(), model::Value::Text("c".to_owned()))].into();
+            point.extend(given.map(|(key, text)| (key.to_owned(), model::Value::Text(text.to_owned()))));
+            Keys::read(&point).unwrap()
+        };
+        // From five seconds behind ten to half past ten.
+        let span = (ten + 5 * US, ten + 1_800 * US);
+        for (from, to, found) in [
+            ("10:00", "10:05", (Some(ten), Some(ten + 300 * US))),
+            ("10:10", "", (Some(ten + 600 * US), None)),
+            ("", "10:05", (None, Some(ten + 300 * US))),
+            ("23:00", "01:00", (Some(ten - 11 * 3_600 * US), Some(ten - 9 * 3_600 * US))),
+        ] {
+            let selection = between(&keys(from, to), span).unwrap();
+            assert_eq!((selection.from_us, selection.to_us), found, "{from} {to}");
+        }
         for wrong in ["10", "24:00", "10:60", "10:00:60", "a:b", "-1:00", ""] {
             assert_eq!(time_after(wrong, 0), None, "{wrong}");
         }
